@@ -1,0 +1,53 @@
+# Two commands: `make demo` and `make test`. Each installs what it needs, builds, and runs; the second time it just runs.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
+
+.PHONY: demo test test-gpu test-interop test-asan build setup bundle bench format docs clean help
+
+demo: build-app ## train a small U-Net on synthetic cells and open-able report
+	$(BUILD)/bin/tessera demo
+
+test: build ## build everything and run all tests
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
+
+test-gpu: build ## only the tests that need a GPU
+	ctest --test-dir $(BUILD) --output-on-failure -L gpu
+
+test-interop: build ## make the fixtures afresh from the live Python libraries and compare
+	scripts/test-interop $(BUILD)
+
+test-asan: setup ## the code that reads files, under AddressSanitizer and UBSan
+	cmake --preset asan -DTESSERA_TORCH=$(TORCH)
+	cmake --build build-asan -j $(JOBS) --target asan_tests
+	ctest --test-dir build-asan --output-on-failure -L files -j $(JOBS)
+
+setup:
+	@scripts/setup
+
+configure: setup
+	@test -f $(BUILD)/build.ninja || cmake --preset default -B $(BUILD) -DTESSERA_TORCH=$(TORCH)
+
+build-app: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target tessera tessera_plugin
+
+build: configure ## build everything
+	@cmake --build $(BUILD) -j $(JOBS)
+
+bundle: build ## a folder that runs on another machine with its own torch 2.11
+	scripts/bundle $(BUILD)
+
+bench: build ## CPU training step beside PyTorch
+	scripts/bench-cpu $(BUILD)
+
+docs: build-app ## pages made from the config schema
+	$(BUILD)/bin/tessera config reference > docs/config.md
+
+format: ## clang-format in place
+	git ls-files 'src/*.h' 'src/*.cpp' 'src/*.cu' 'tests/*.h' 'tests/*.cpp' | xargs clang-format -i
+
+clean:
+	rm -rf $(BUILD) build-asan
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16

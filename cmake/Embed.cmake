@@ -1,0 +1,20 @@
+# tessera_embed(target file...): makes the files part of the binary, reachable as embedded_file("name.ext"). A file given as
+# name=path is known by that name.
+function(tessera_embed target)
+  set(pieces "")
+  foreach(item ${ARGN})
+    if(item MATCHES "^([^=]+)=(.+)$")
+      list(APPEND pieces ${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+      list(APPEND inputs ${CMAKE_MATCH_2})
+    else()
+      get_filename_component(base ${item} NAME)
+      list(APPEND pieces ${base} ${CMAKE_CURRENT_SOURCE_DIR}/${item})
+      list(APPEND inputs ${CMAKE_CURRENT_SOURCE_DIR}/${item})
+    endif()
+  endforeach()
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.cpp)
+  add_custom_command(OUTPUT ${output} COMMAND python3 ${CMAKE_SOURCE_DIR}/scripts/embed.py ${output} ${pieces}
+                     DEPENDS ${inputs} ${CMAKE_SOURCE_DIR}/scripts/embed.py VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+  set_source_files_properties(${output} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endfunction()

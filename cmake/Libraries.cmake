@@ -1,0 +1,13 @@
+# System libraries, all from the distribution (scripts/packages.txt).
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(TIFF REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(GTest REQUIRED)
+find_library(SPNG_LIBRARY spng REQUIRED)
+find_library(XXHASH_LIBRARY xxhash REQUIRED)

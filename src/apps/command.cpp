@@ -1,0 +1,60 @@
+#include "apps/command.h"
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace tessera {
+
+void ConfigArguments::add_to(CLI::App& command) {
+  command.add_option("-c,--config", config, "config file (YAML or JSON); may also be the first word")->option_text("FILE");
+  command.add_option("words", words, "config file, then values to set: optimizer.lr=0.02 data.train.path=...")
+      ->option_text("CONFIG key=value ...");
+}
+
+fs::path ConfigArguments::file() const {
+  fs::path found = config;
+  for (const std::string& word : words) {
+    if (word.find('=') != std::string::npos) continue;
+    if (!found.empty()) fail_usage("two config files: {} and {}; expected one, then key=value pairs", found.string(), word);
+    found = word;
+  }
+  return found;
+}
+
+std::vector<std::string> ConfigArguments::overrides() const {
+  std::vector<std::string> found;
+  for (const std::string& word : words) {
+    if (word.find('=') != std::string::npos) found.push_back(word);
+  }
+  return found;
+}
+
+Experiment ConfigArguments::load() const {
+  return load_experiment(file(), overrides());
+}
+
+fs::path shipped_config(const std::string& name) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& folder : {program / "../configs", program / "../../configs", fs::path("configs")}) {
+    if (fs::exists(folder / name, error)) return fs::weakly_canonical(folder / name);
+  }
+  fail("configs/{} was not found beside the program ({}); run it from the source tree or a whole bundle", name,
+       program.string());
+}
+
+std::string config_help() {
+  Experiment defaults;
+  std::string text = "Config keys (set them in the file, or here as key=value):\n";
+  for (const SchemaLine& line : experiment_lines(defaults)) {
+    if (line.is_group) {
+      text += fmt::format("\n{}: {}\n", line.key, line.help);
+    } else {
+      const std::string range = line.range.empty() ? "" : ", " + line.range;
+      text += fmt::format("  {}={}\n      {} ({}{})\n", line.key, line.value, line.help, line.type, range);
+    }
+  }
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,41 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/experiment.h"
+
+namespace tessera {
+
+// Each subcommand lives in a file of its own: it adds itself to the parser and sets `exit_code` when it has run.
+void add_train(CLI::App& app, int& exit_code);
+void add_eval(CLI::App& app, int& exit_code);
+void add_predict(CLI::App& app, int& exit_code);
+void add_data(CLI::App& app, int& exit_code);
+void add_config(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_demo(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
+void add_completion(CLI::App& app, int& exit_code);
+
+// `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config file.
+struct ConfigArguments {
+  std::string config;              // also settable by -c
+  std::vector<std::string> words;  // positional
+  void add_to(CLI::App& command);
+  std::filesystem::path file() const;  // may be empty
+  std::vector<std::string> overrides() const;
+  Experiment load() const;  // throws UsageError
+};
+
+// configs/NAME beside the program (bundle) or in the source tree it was built from.
+std::filesystem::path shipped_config(const std::string& name);
+
+// The table of all config keys, for --help.
+std::string config_help();
+
+}  // namespace tessera

@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "apps/command.h"
+#include "core/error.h"
+#include "core/suggest.h"
+
+namespace tessera {
+namespace {
+
+// The node a dotted key names, or null.
+const Node* find_path(const Node& root, const std::string& key) {
+  const Node* at = &root;
+  for (size_t begin = 0; at != nullptr && begin <= key.size();) {
+    const size_t end = std::min(key.find('.', begin), key.size());
+    const std::string part = key.substr(begin, end - begin);
+    const bool number = !part.empty() && std::all_of(part.begin(), part.end(), ::isdigit);
+    if (at->kind == Node::Kind::kList && number) {
+      const size_t index = std::stoul(part.substr(0, 9));
+      at = index < at->list.size() ? &at->list[index] : nullptr;
+    } else {
+      at = at->find(part);
+    }
+    begin = end + 1;
+  }
+  return at;
+}
+
+void explain(const ConfigArguments& arguments, const std::string& key) {
+  const Node node = compose(arguments.file(), arguments.overrides());
+  Experiment experiment = read_experiment(node);
+  std::vector<std::string> keys;
+  for (const SchemaLine& line : experiment_lines(experiment)) {
+    keys.push_back(line.key);
+    if (line.key != key) continue;
+    const Node* set = find_path(node, key);
+    fmt::print("{}{}{}\n  {}\n", key, line.is_group ? "" : ": ", line.value, line.help);
+    if (!line.is_group) fmt::print("  type    {}{}{}\n", line.type, line.range.empty() ? "" : ", ", line.range);
+    fmt::print("  set by  {}\n", set != nullptr ? set->origin.text() : "default");
+    return;
+  }
+  fail_usage("there is no config key '{}'{}; `tessera config show` lists all", key, did_you_mean(key, keys));
+}
+
+// docs/config.md.
+void print_reference() {
+  Experiment defaults;
+  fmt::print(
+      "# Config reference\n\nMade by `tessera config reference` from the schema that parses configs; do not edit.\n\n"
+      "Durations: `25ep` epochs, `1000ba` batches (optimizer steps), `0.5dur` a share of the run. Sizes: `512` or `[height, "
+      "width]`.\n"
+      "A file may name others to build on: `base: [a.yaml, b.yaml]`, later wins. `${{VAR}}` and `${{VAR:-default}}` are "
+      "replaced by the environment.\n");
+  bool in_table = false;
+  for (const SchemaLine& line : experiment_lines(defaults)) {
+    if (line.is_group) {
+      fmt::print("\n{} {}\n\n{}.\n", line.depth == 0 ? "##" : "###", line.key, line.help);
+      in_table = false;
+      continue;
+    }
+    if (!in_table) fmt::print("\n| key | default | type | meaning |\n|---|---|---|---|\n");
+    in_table = true;
+    const auto cell = [](std::string text) {
+      for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+      return text;
+    };
+    fmt::print("| `{}` | `{}` | {}{} | {} |\n", line.key, cell(line.value), cell(line.type),
+               line.range.empty() ? "" : " " + line.range, cell(line.help));
+  }
+  fmt::print(
+      "\n## Transforms\n\nEntries of `data.train.transforms` and `data.val.transforms`, written `- name: {{option: value}}`, "
+      "or just `- name`.\n");
+  const auto one = [](auto options) {
+    fmt::print("\n### {}\n\n{}.\n\n| option | default | meaning |\n|---|---|---|\n", options.kName, options.kHelp);
+    for (const SchemaLine& line : ConfigWriter::lines(options))
+      fmt::print("| `{}` | `{}` | {} |\n", line.name, line.value, line.help);
+  };
+  const auto all = [&]<class... Options>(const std::variant<Options...>&) { (one(Options{}), ...); };
+  all(TransformConfig{});
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, int& exit_code) {
+  exit_code = 0;
+  CLI::App* command = app.add_subcommand("config", "show, explain and document configs");
+  command->require_subcommand(1);
+
+  auto shown = std::make_shared<ConfigArguments>();
+  CLI::App* show = command->add_subcommand("show", "print the whole config as it would be used, checked");
+  shown->add_to(*show);
+  show->callback([shown] { fmt::print("{}", experiment_yaml(shown->load())); });
+
+  auto explained = std::make_shared<ConfigArguments>();
+  auto key = std::make_shared<std::string>();
+  CLI::App* explain_command =
+      command->add_subcommand("explain", "say what a key means, its value, and where that value came from");
+  explain_command->add_option("key", *key, "dotted key, e.g. optimizer.lr")->required();
+  explained->add_to(*explain_command);
+  explain_command->callback([=] { explain(*explained, *key); });
+
+  command->add_subcommand("reference", "print docs/config.md")->callback(print_reference);
+}
+
+}  // namespace tessera

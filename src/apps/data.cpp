@@ -1,0 +1,205 @@
+#include <nlohmann/json.hpp>
+
+#include "apps/command.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/progress_bar.h"
+#include "data/data_check.h"
+#include "data/datasets/dataset_factory.h"
+#include "data/overlay.h"
+#include "data/png_writer.h"
+#include "data/resize.h"
+#include "data/transforms/make_pipeline.h"
+#include "report/contact_sheet.h"
+#include "train/pictures.h"
+
+namespace tessera {
+namespace {
+
+struct DataArguments {
+  ConfigArguments config;
+  std::string split = "both", output = "browse.html";
+  bool json = false;
+  int64_t count = 12, augmented = 3;
+};
+
+std::vector<Split> splits_of(const DataArguments& arguments) {
+  if (arguments.split == "train") return {Split::kTrain};
+  if (arguments.split == "val") return {Split::kVal};
+  return {Split::kTrain, Split::kVal};
+}
+
+DataReport examine(const Dataset& dataset, const DataConfig& config, Split split) {
+  ProgressBar bar(std::string(name_of(split)), dataset.size());
+  return check_dataset(dataset, static_cast<int>(config.threads), [&](int64_t done) { bar.update(done); });
+}
+
+nlohmann::json to_json(const DataReport& report, const ClassTable& classes) {
+  nlohmann::json faults = nlohmann::json::array();
+  for (const SampleFault& fault : report.faults) faults.push_back({{"id", fault.id}, {"reason", fault.reason}});
+  return {{"checked", report.checked},
+          {"faults", faults},
+          {"warnings", report.warnings},
+          {"classes", classes.names},
+          {"pixels_per_class", report.pixels_per_class},
+          {"images_per_class", report.images_per_class},
+          {"ignored_pixels", report.ignored_pixels},
+          {"sizes", report.sizes},
+          {"mean", report.mean},
+          {"std", report.std},
+          {"suggested_class_weights", report.suggested_class_weights}};
+}
+
+int check(const DataArguments& arguments) {
+  const Experiment experiment = arguments.config.load();
+  nlohmann::json all;
+  size_t faults = 0;
+  for (const Split split : splits_of(arguments)) {
+    const DatasetPtr dataset = make_dataset(experiment.data, split);
+    const DataReport report = examine(*dataset, experiment.data, split);
+    faults += report.faults.size();
+    if (arguments.json) {
+      all[std::string(name_of(split))] = to_json(report, dataset->classes());
+      continue;
+    }
+    fmt::print("{}: {} samples, {} unusable\n", name_of(split), report.checked, report.faults.size());
+    for (const SampleFault& fault : report.faults) fmt::print("  {}: {}\n", fault.id, fault.reason);
+    for (const std::string& warning : report.warnings) fmt::print("  note: {}\n", warning);
+  }
+  if (arguments.json) fmt::print("{}\n", all.dump(2));
+  return faults == 0 ? 0 : 1;
+}
+
+void stats(const DataArguments& arguments) {
+  const Experiment experiment = arguments.config.load();
+  nlohmann::json all;
+  for (const Split split : splits_of(arguments)) {
+    const DatasetPtr dataset = make_dataset(experiment.data, split);
+    const ClassTable& classes = dataset->classes();
+    const DataReport report = examine(*dataset, experiment.data, split);
+    if (arguments.json) {
+      all[std::string(name_of(split))] = to_json(report, classes);
+      continue;
+    }
+    int64_t labelled = 0;
+    for (const int64_t pixels : report.pixels_per_class) labelled += pixels;
+    fmt::print("{}: {} usable samples of {}\n", name_of(split), report.checked - static_cast<int64_t>(report.faults.size()),
+               report.checked);
+    fmt::print("  {:<28} {:>14} {:>8} {:>8} {:>8}\n", "class", "pixels", "share", "images", "weight");
+    for (size_t c = 0; c < classes.names.size(); ++c) {
+      fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", classes.names[c], report.pixels_per_class[c],
+                 100.0 * static_cast<double>(report.pixels_per_class[c]) / static_cast<double>(std::max<int64_t>(1, labelled)),
+                 report.images_per_class[c], report.suggested_class_weights[c]);
+    }
+    fmt::print("  ignored pixels {}\n  sizes", report.ignored_pixels);
+    for (const auto& [size, count] : report.sizes) fmt::print("  {} ({})", size, count);
+    fmt::print("\n  data.normalize.mean=[{:.4f}] data.normalize.std=[{:.4f}]\n", fmt::join(report.mean, ","),
+               fmt::join(report.std, ","));
+  }
+  if (arguments.json) fmt::print("{}\n", all.dump(2));
+}
+
+Image small(const Image& image) {
+  constexpr int kSide = 256;
+  const int longest = std::max(image.height, image.width);
+  if (longest <= kSide) return image;
+  return resize_image(image, {std::max(1, image.height * kSide / longest), std::max(1, image.width * kSide / longest)});
+}
+
+Image drawn(const Sample& sample, const ClassTable& classes, float alpha) {
+  return small(overlay(to_display(sample.image), *sample.labels, classes.palette, alpha));
+}
+
+void browse(const DataArguments& arguments) {
+  const Experiment experiment = arguments.config.load();
+  std::vector<SheetRow> rows;
+  std::vector<Image> strips;
+  for (const Split split : splits_of(arguments)) {
+    const DatasetPtr dataset = make_dataset(experiment.data, split);
+    const Pipeline pipeline = make_pipeline(split_of(experiment.data, split).transforms);
+    const auto seed = static_cast<uint64_t>(experiment.train.seed);
+    Rng pick(seed, Stream::kSelect, static_cast<uint64_t>(split));
+    for (int64_t n = 0; n < std::min(arguments.count, dataset->size()); ++n) {
+      const int64_t index = arguments.count >= dataset->size() ? n : pick.below(static_cast<uint32_t>(dataset->size()));
+      SheetRow row{dataset->id(index), std::string(name_of(split)), {}};
+      std::vector<Image> strip;
+      const auto add = [&](const std::string& label, const Image& picture) {
+        row.pictures.push_back({label, encode_png(picture)});
+        strip.push_back(picture);
+      };
+      try {
+        const Sample sample = dataset->get(index);
+        add("image", small(to_display(sample.image)));
+        add("mask", drawn(sample, dataset->classes(), 1.0F));
+        add("overlay", drawn(sample, dataset->classes(), 0.45F));
+        for (int64_t epoch = 0; epoch < (split == Split::kTrain ? arguments.augmented : 1); ++epoch) {
+          Sample changed = sample;
+          run_pipeline(pipeline, changed, seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
+          add(split == Split::kTrain ? fmt::format("as trained, epoch {}", epoch) : "as evaluated",
+              drawn(changed, dataset->classes(), 0.45F));
+        }
+      } catch (const BadSample& e) {
+        row.note += ": unusable: " + e.reason();
+      }
+      rows.push_back(std::move(row));
+      if (!strip.empty()) strips.push_back(join_horizontally(strip, 4));
+    }
+  }
+  if (lower(fs::path(arguments.output).extension().string()) == ".png") {
+    write_file(arguments.output, encode_png(stack_vertically(strips, 4)));
+  } else {
+    write_file(arguments.output, render_contact_sheet(experiment.run.name.empty() ? "samples" : experiment.run.name, rows));
+  }
+  fmt::print("{}\n", arguments.output);
+}
+
+void list(const DataArguments& arguments) {
+  const Experiment experiment = arguments.config.load();
+  for (const Split split : splits_of(arguments)) {
+    const DatasetPtr dataset = make_dataset(experiment.data, split);
+    for (int64_t i = 0; i < dataset->size(); ++i) fmt::print("{}\t{}\n", name_of(split), dataset->id(i));
+  }
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("data", "look at a data set before training on it");
+  command->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help) {
+    auto arguments = std::make_shared<DataArguments>();
+    CLI::App* sub = command->add_subcommand(name, help);
+    arguments->config.add_to(*sub);
+    sub->add_option("--split", arguments->split, "train, val or both")
+        ->check(CLI::IsMember({"train", "val", "both"}))
+        ->capture_default_str();
+    return std::pair(sub, arguments);
+  };
+  {
+    auto [sub, arguments] = add("check", "read every sample and list what cannot be used; exit code 1 if there is any");
+    sub->add_flag("--json", arguments->json, "print as JSON");
+    sub->callback([a = arguments, &exit_code] { exit_code = check(*a); });
+  }
+  {
+    auto [sub, arguments] = add("stats", "classes, sizes, mean and std, suggested class weights");
+    sub->add_flag("--json", arguments->json, "print as JSON");
+    sub->callback([a = arguments] { stats(*a); });
+  }
+  {
+    auto [sub, arguments] = add("browse", "a contact sheet: image, mask, overlay, and the sample after augmentation");
+    sub->add_option("-o,--output", arguments->output, "file to write; .png makes a picture, anything else HTML")
+        ->capture_default_str();
+    sub->add_option("-n,--count", arguments->count, "samples per split")->capture_default_str()->check(CLI::PositiveNumber);
+    sub->add_option("--augmented", arguments->augmented, "augmented versions per training sample")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    sub->callback([a = arguments] { browse(*a); });
+  }
+  {
+    auto [sub, arguments] = add("list", "the samples of each split, one per line");
+    sub->callback([a = arguments] { list(*a); });
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "apps/command.h"
+#include "core/files.h"
+#include "tensor/device.h"
+#include "train/environment.h"
+
+namespace tessera {
+namespace {
+
+// Whether this machine lets us listen on a local port, as distributed training will need.
+std::string port_check() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  const bool ok = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), length) == 0 && ::listen(fd, 1) == 0 &&
+                  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+  if (fd >= 0) ::close(fd);
+  return ok ? fmt::format("free local ports can be opened (tried {})", ntohs(address.sin_port)) : "no local port can be opened";
+}
+
+void examine() {
+  const nlohmann::json e = describe_environment();
+  const auto line = [](const char* name, const std::string& value) { fmt::print("{:<12} {}\n", name, value); };
+  line("tessera", fmt::format("{} ({})", e["tessera"].get<std::string>(), e["commit"].get<std::string>()));
+  line("torch", e["torch"]);
+  line("system", e["system"]);
+  line("cpu", fmt::format("{}, {} cores, {} compute threads", e["cpu"].get<std::string>(), e["cores"].get<int>(),
+                          e["compute_threads"].get<int>()));
+  line("memory", fmt::format("{} GB", e["memory_gb"].get<int>()));
+  line("cuda", e["cuda"]);
+  if (cuda_plugin() != nullptr) {
+    int index = 0;
+    for (const GpuInfo& gpu : cuda_plugin()->gpus()) {
+      line(fmt::format("gpu {}", index++).c_str(),
+           fmt::format("{}, {:.1f} GiB, compute capability {}.{}", gpu.name, static_cast<double>(gpu.memory_bytes) / (1 << 30),
+                       gpu.major, gpu.minor));
+    }
+  }
+  std::error_code error;
+  const auto space = fs::space(".", error);
+  const std::string why = why_not_writable(".");
+  line("disk", fmt::format("{:.1f} GB free here, {}", static_cast<double>(space.available) / 1e9,
+                           why.empty() ? "writable" : "not writable: " + why));
+  line("ports", port_check());
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, int& exit_code) {
+  exit_code = 0;
+  app.add_subcommand("doctor", "say what was found on this machine: torch, CUDA, GPUs, cores, memory, disk, ports")
+      ->callback(examine);
+}
+
+}  // namespace tessera

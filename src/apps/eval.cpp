@@ -1,0 +1,73 @@
+#include <thread>
+
+#include "apps/command.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/progress_bar.h"
+#include "data/datasets/dataset_factory.h"
+#include "data/transforms/make_pipeline.h"
+#include "train/hooks/record.h"
+#include "train/inference.h"
+
+namespace tessera {
+namespace {
+
+struct EvalArguments {
+  std::string weights, output;
+  std::vector<std::string> overrides;
+  bool json = false, on_train = false;
+};
+
+void print_table(const TrainedModel& trained, const EvalResult& result) {
+  fmt::print("{:<28} {:>8} {:>8} {:>8} {:>12}\n", "class", "IoU", "acc", "dice", "pixels");
+  for (size_t c = 0; c < trained.classes.names.size(); ++c) {
+    const auto& score = result.report.classes[c];
+    fmt::print("{:<28} {:>8.4f} {:>8.4f} {:>8.4f} {:>12}\n", trained.classes.names[c], score.iou, score.accuracy, score.dice,
+               score.pixels);
+  }
+  fmt::print("\n");
+  for (const auto& [name, value] : named_values(result.report)) fmt::print("{:<28} {:.6f}\n", name, value);
+  fmt::print("{:<28} {} ({} bad left out)\n", "images", result.num_images, result.num_bad);
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<EvalArguments>();
+  CLI::App* command = app.add_subcommand("eval", "measure a trained model on its validation data");
+  command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  command->add_flag("--train-split", arguments->on_train,
+                    "measure on the training images instead (with the validation transforms)");
+  command->add_flag("--json", arguments->json, "print the result as JSON");
+  command->add_option("-o,--output", arguments->output, "also write the JSON to this file");
+  command
+      ->add_option("overrides", arguments->overrides, "values to set: eval.flip=true eval.scales=[0.75,1,1.25] data.path=...")
+      ->option_text("key=value ...");
+  command->callback([arguments, &exit_code] {
+    const TrainedModel trained = load_trained(arguments->weights, arguments->overrides);
+    const Experiment& experiment = trained.experiment;
+    log_info("{} at step {}", trained.checkpoint.string(), trained.step);
+    const DatasetPtr dataset = make_dataset(experiment.data, arguments->on_train ? Split::kTrain : Split::kVal);
+    TSR_CHECK(dataset->classes().names == trained.classes.names,
+              "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
+              trained.classes.size(), dataset->classes().size());
+    const Pipeline pipeline = make_pipeline(experiment.data.val.transforms);
+    Quarantine quarantine(dataset->size(), experiment.data.max_bad_share);
+    const int threads = experiment.data.threads > 0 ? static_cast<int>(experiment.data.threads)
+                                                    : static_cast<int>(std::thread::hardware_concurrency());
+    const Evaluator evaluator(experiment, *dataset, pipeline, quarantine, threads);
+    ProgressBar bar("eval", dataset->size());
+    const EvalResult result = evaluator.run(trained.predictor(), [&](int64_t done) { bar.update(done); });
+    for (const auto& bad : quarantine.take_new()) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
+    const nlohmann::json fields = eval_json(trained.classes, result);
+    if (!arguments->output.empty()) write_file(arguments->output, fields.dump(2));
+    if (arguments->json) {
+      fmt::print("{}\n", fields.dump(2));
+    } else {
+      print_table(trained, result);
+    }
+    exit_code = 0;
+  });
+}
+
+}  // namespace tessera

@@ -1,0 +1,164 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/transform_config.h"
+
+namespace tessera {
+
+enum class SourceType { kPairs, kAde20k, kCoco, kSynthetic };
+template <>
+struct EnumNames<SourceType> {
+  static constexpr std::array<std::string_view, 4> names = {"pairs", "ade20k", "coco", "synthetic"};
+};
+
+// Raw mask values to classes.
+struct LabelConfig {
+  bool binary = false;
+  int64_t offset = 0;
+  std::map<int64_t, int64_t> map;
+  std::vector<int64_t> ignore;
+  std::vector<std::vector<int64_t>> colors;
+};
+template <class V>
+void describe(V& v, LabelConfig& c) {
+  v.field("binary", c.binary, "0 is class 0, everything else class 1 (masks of 0 and 255, or instance numbers)");
+  v.field("offset", c.offset, "added to each value: -1 turns 1..150 into 0..149; what becomes negative is ignored");
+  v.field("map", c.map, "value: class, applied before offset; a value not in a non-empty map is an error");
+  v.field("ignore", c.ignore, "values that count nowhere", at_least(0));
+  v.field("colors", c.colors, "RGB masks: the colour [r, g, b] of class 0, 1, ...; a colour not listed is an error",
+          between(0, 255));
+}
+
+struct SplitConfig {
+  std::string path;
+  std::string images;
+  std::string masks;
+  std::string list;
+  int64_t count = 0;
+  std::vector<TransformConfig> transforms;
+};
+template <class V>
+void describe(V& v, SplitConfig& c) {
+  v.field("path", c.path, "root folder of this split; default: data.path");
+  v.field("images", c.images, "pairs: folder of images below path; coco: folder of images");
+  v.field("masks", c.masks, "pairs: folder of masks below path; coco: the instances JSON file");
+  v.field("list", c.list, "file with one sample stem per line: only these, in this order");
+  v.field("count", c.count, "use the first n samples only (synthetic: how many to make); 0: all", at_least(0));
+  v.field("transforms", c.transforms, "what is done to each sample, in order");
+}
+
+enum class CocoClasses { kSupercategory, kCategory, kBinary };
+template <>
+struct EnumNames<CocoClasses> {
+  static constexpr std::array<std::string_view, 3> names = {"supercategory", "category", "binary"};
+};
+enum class PaintOrder { kLargestFirst, kFile };
+template <>
+struct EnumNames<PaintOrder> {
+  static constexpr std::array<std::string_view, 2> names = {"largest_first", "file"};
+};
+
+struct CocoConfig {
+  CocoClasses classes = CocoClasses::kSupercategory;
+  bool background = true;
+  PaintOrder order = PaintOrder::kLargestFirst;
+  bool crowds = true;
+};
+template <class V>
+void describe(V& v, CocoConfig& c) {
+  v.field("classes", c.classes,
+          "what a class is: the 12 supercategories, the categories in order of their id, or object / no object");
+  v.field("background", c.background,
+          "class 0 is background and objects start at 1; false: objects start at 0 and background is ignored");
+  v.field("order", c.order, "where instances overlap: largest_first keeps the small one visible; file lets the later one win");
+  v.field("crowds", c.crowds, "paint crowd regions (RLE) too; false: their pixels are ignored");
+}
+
+enum class SyntheticKind { kCells, kShapes };
+template <>
+struct EnumNames<SyntheticKind> {
+  static constexpr std::array<std::string_view, 2> names = {"cells", "shapes"};
+};
+
+struct SyntheticConfig {
+  SyntheticKind kind = SyntheticKind::kCells;
+  Size size{128, 128};
+  int64_t num_classes = 5;
+  int64_t seed = 0;
+};
+template <class V>
+void describe(V& v, SyntheticConfig& c) {
+  v.field("kind", c.kind,
+          "cells: microscopy-like fields of touching nuclei, 2 classes; shapes: coloured figures, num_classes classes");
+  v.field("size", c.size, "image size", at_least(16));
+  v.field("num_classes", c.num_classes, "shapes: classes including the background", between(2, 256));
+  v.field("seed", c.seed, "image i is a function of (seed, split, i)", at_least(0));
+}
+
+enum class NormalizeMode { kFixed, kPerImage, kPercentile };
+template <>
+struct EnumNames<NormalizeMode> {
+  static constexpr std::array<std::string_view, 3> names = {"fixed", "per_image", "percentile"};
+};
+
+struct NormalizeConfig {
+  NormalizeMode mode = NormalizeMode::kFixed;
+  std::vector<double> mean = {0.485, 0.456, 0.406};
+  std::vector<double> std = {0.229, 0.224, 0.225};
+  double low = 0.01;
+  double high = 0.99;
+};
+template <class V>
+void describe(V& v, NormalizeConfig& c) {
+  v.field("mode", c.mode,
+          "fixed: (x - mean) / std; per_image: each image to mean 0, variance 1; percentile: low..high to 0..1, then fixed");
+  v.field("mean", c.mean, "of pixel values scaled to 0..1; one value or one per channel");
+  v.field("std", c.std, "of pixel values scaled to 0..1; one value or one per channel", positive());
+  v.field("low", c.low, "percentile that becomes 0", between(0, 1));
+  v.field("high", c.high, "percentile that becomes 1", between(0, 1));
+}
+
+struct DataConfig {
+  SourceType type = SourceType::kPairs;
+  std::string path;
+  int64_t channels = 3;
+  bool exif_orientation = true;
+  std::vector<std::string> classes;
+  std::vector<std::vector<int64_t>> palette;
+  SplitConfig train;
+  SplitConfig val;
+  double val_share = 0.2;
+  int64_t split_seed = 0;
+  LabelConfig labels;
+  CocoConfig coco;
+  SyntheticConfig synthetic;
+  NormalizeConfig normalize;
+  int64_t threads = 0;
+  int64_t prefetch = 4;
+  double max_bad_share = 0.01;
+};
+template <class V>
+void describe(V& v, DataConfig& c) {
+  v.field("type", c.type, "where samples come from");
+  v.field("path", c.path, "root folder of the data set");
+  v.field("channels", c.channels, "1 grey, 3 RGB, other: taken as in the file, which must have that many", between(1, 256));
+  v.field("exif_orientation", c.exif_orientation, "turn JPEGs as their EXIF tag says");
+  v.field("classes", c.classes, "class names in order; needed by pairs, known for the others");
+  v.field("palette", c.palette, "colours [r, g, b] to draw the classes in; default: a fixed distinct set", between(0, 255));
+  v.group("train", c.train, "samples to learn from");
+  v.group("val", c.val, "samples to measure on");
+  v.field("val_share", c.val_share, "pairs without val.images or val.list: share of train held out for val", between(0, 1));
+  v.field("split_seed", c.split_seed, "which samples val_share takes", at_least(0));
+  v.group("labels", c.labels, "mask values to classes");
+  v.group("coco", c.coco, "for type coco");
+  v.group("synthetic", c.synthetic, "for type synthetic");
+  v.group("normalize", c.normalize, "pixel values to network input");
+  v.field("threads", c.threads, "loader threads; 0: one per core", at_least(0));
+  v.field("prefetch", c.prefetch, "batches made ahead at most", at_least(1));
+  v.field("max_bad_share", c.max_bad_share,
+          "stop when more than this share of the samples (and more than one) is unusable; 0: at the first", between(0, 1));
+}
+
+}  // namespace tessera

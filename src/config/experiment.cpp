@@ -1,0 +1,93 @@
+#include "config/experiment.h"
+
+#include "config/reader.h"
+
+namespace tessera {
+
+template <class V>
+void describe(V& v, Experiment& c) {
+  v.group("run", c.run, "where results go");
+  v.group("data", c.data, "samples, their labels and their way into a batch");
+  v.group("model", c.model, "the network");
+  v.group("loss", c.loss, "what is minimised");
+  v.group("optimizer", c.optimizer, "how weights are updated");
+  v.group("schedule", c.schedule, "the learning rate over time");
+  v.group("train", c.train, "length, batch, precision, device");
+  v.group("eval", c.eval, "how predictions are made and measured");
+  v.group("checkpoint", c.checkpoint, "what is saved, and when to stop early");
+}
+
+Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+  Node root;
+  root.kind = Node::Kind::kMap;
+  if (!file.empty()) {
+    root = load_config(file);
+    if (Node* run = root.find("run"); run == nullptr || run->find("name") == nullptr) {
+      Node named;
+      named.kind = Node::Kind::kMap;
+      Node stem;
+      stem.kind = Node::Kind::kScalar;
+      stem.scalar = file.stem().string();
+      stem.origin = {"name of the config file", 0};
+      Node group;
+      group.kind = Node::Kind::kMap;
+      group.map.emplace_back("name", stem);
+      named.map.emplace_back("run", group);
+      merge(root, named);
+    }
+  }
+  for (const std::string& override_text : overrides) apply_override(root, override_text);
+  return root;
+}
+
+Experiment read_experiment(const Node& node) {
+  Experiment experiment;
+  ConfigReader::read_struct(node, "", experiment);
+  validate(experiment);
+  return experiment;
+}
+
+Experiment load_experiment(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+  return read_experiment(compose(file, overrides));
+}
+
+std::vector<SchemaLine> experiment_lines(Experiment& experiment) {
+  return ConfigWriter::lines(experiment);
+}
+
+std::string experiment_yaml(const Experiment& experiment) {
+  Experiment copy = experiment;
+  return to_yaml(ConfigWriter::lines(copy));
+}
+
+void validate(const Experiment& e) {
+  const TrainConfig& t = e.train;
+  const int64_t unit = std::min(t.norm_group, t.batch_size);
+  if (t.micro_batch > 0 && t.micro_batch < t.batch_size && t.micro_batch % unit != 0) {
+    fail_usage(
+        "train.micro_batch {} is not a multiple of the batch-norm group of {} samples, so it would change what batch norm "
+        "sees; set "
+        "train.micro_batch to a multiple of {}, or train.norm_group to a divisor of {} (which defines a different experiment)",
+        t.micro_batch, unit, unit, t.micro_batch);
+  }
+  const size_t heights = e.model.unet.channels.size(), convs = e.model.unet.convs.size();
+  if (heights == 0) fail_usage("model.unet.channels is empty; expected one number per height, e.g. [32, 64, 128, 256]");
+  if (convs != 1 && convs != heights + 1) {
+    fail_usage(
+        "model.unet.convs has {} numbers; expected 1, or {} (one per height of model.unet.channels and one for the bottleneck)",
+        convs, heights + 1);
+  }
+  const size_t mean = e.data.normalize.mean.size(), std_count = e.data.normalize.std.size();
+  const auto channels = static_cast<size_t>(e.data.channels);
+  if ((mean != 1 && mean != channels) || (std_count != 1 && std_count != channels)) {
+    fail_usage("data.normalize has {} means and {} stds; expected 1 or {} each (data.channels is {})", mean, std_count,
+               channels, channels);
+  }
+  if (e.data.normalize.low >= e.data.normalize.high)
+    fail_usage("data.normalize.low {} is not below high {}", e.data.normalize.low, e.data.normalize.high);
+  if (t.duration.unit == Duration::Unit::kShare)
+    fail_usage("train.duration is {}; expected epochs or batches: 30ep, 20000ba", t.duration.text());
+  if (t.duration.value == 0) fail_usage("train.duration is 0; expected at least one batch");
+}
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/data_config.h"
+#include "config/loss_config.h"
+#include "config/model_config.h"
+#include "config/node.h"
+#include "config/optim_config.h"
+#include "config/train_config.h"
+#include "config/writer.h"
+
+namespace tessera {
+
+// Everything that defines a run.
+struct Experiment {
+  RunConfig run;
+  DataConfig data;
+  ModelConfig model;
+  LossConfig loss;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  TrainConfig train;
+  EvalConfig eval;
+  CheckpointConfig checkpoint;
+};
+
+// A config file with the values laid over it. `file` may be empty: defaults and overrides only.
+Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+
+// Typed, checked field by field and across fields (`validate`). Throws UsageError.
+Experiment read_experiment(const Node& node);
+Experiment load_experiment(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
+
+// The fields with their present values: for printing, help and docs.
+std::vector<SchemaLine> experiment_lines(Experiment& experiment);
+std::string experiment_yaml(const Experiment& experiment);
+
+// What only shows when several fields are looked at together.
+void validate(const Experiment& experiment);
+
+}  // namespace tessera

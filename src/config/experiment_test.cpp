@@ -1,0 +1,50 @@
+#include "config/experiment.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/fixtures.h"
+
+namespace tessera {
+namespace {
+
+TEST(Experiment, PrintedConfigReadsBackToTheSameText) {
+  const std::vector<std::string> overrides{
+      "data.path=/a b/\"c\"$HOME/ü",  "data.train.transforms=[{resize: {mode: pad, size: [3, 4]}}, flip]",
+      "data.labels.map={7: 0, 9: 1}", "schedule.milestones=[0.5dur, 9ep]",
+      "optimizer.lr=1e-05",           "data.classes=[no, 'x: y', '1']",
+      "data.palette=[[1,2,3]]"};
+  const Experiment first = load_experiment("", overrides);
+  const std::string text = experiment_yaml(first);
+  const Experiment second = read_experiment(parse_config(text, "printed"));
+  EXPECT_EQ(experiment_yaml(second), text);
+  EXPECT_EQ(second.data.path, "/a b/\"c\"$HOME/ü");
+  EXPECT_EQ(second.optimizer.lr, 1e-5);
+  EXPECT_EQ(second.data.classes[0], "no");
+}
+
+TEST(Experiment, EveryFieldHasAHelpLineAndAUniqueKey) {
+  Experiment e;
+  std::set<std::string> keys;
+  for (const SchemaLine& line : experiment_lines(e)) {
+    EXPECT_FALSE(line.help.empty()) << line.key;
+    EXPECT_TRUE(keys.insert(line.key).second) << line.key;
+  }
+  EXPECT_GT(keys.size(), 90U);
+}
+
+// The data path of a config may need a variable: any value will do for reading it.
+TEST(Experiment, EveryShippedConfigParses) {
+  ::setenv("TESSERA_DATA", "/data", 0);
+  int count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TESSERA_SOURCE_DIR "/configs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++count;
+    EXPECT_NO_THROW(load_experiment(entry.path())) << entry.path();
+  }
+  EXPECT_GE(count, 3);
+}
+
+}  // namespace
+}  // namespace tessera

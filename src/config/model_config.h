@@ -1,0 +1,61 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "config/schema.h"
+
+namespace tessera {
+
+enum class ConvPadding { kSame, kValid };
+template <>
+struct EnumNames<ConvPadding> {
+  static constexpr std::array<std::string_view, 2> names = {"same", "valid"};
+};
+enum class UpPath { kTransposed, kDilated, kBilinear };
+template <>
+struct EnumNames<UpPath> {
+  static constexpr std::array<std::string_view, 3> names = {"transposed", "dilated", "bilinear"};
+};
+enum class Skips { kAll, kInner };
+template <>
+struct EnumNames<Skips> {
+  static constexpr std::array<std::string_view, 2> names = {"all", "inner"};
+};
+
+struct UNetConfig {
+  std::vector<int64_t> channels = {32, 64, 128, 256};
+  std::vector<int64_t> convs = {2};
+  int64_t bottleneck = 0;
+  ConvPadding padding = ConvPadding::kSame;
+  bool batch_norm = true;
+  UpPath up = UpPath::kTransposed;
+  Skips skips = Skips::kAll;
+  double dropout = 0;
+};
+template <class V>
+void describe(V& v, UNetConfig& c) {
+  v.field("channels", c.channels, "channels per height, top first", at_least(1));
+  v.field("convs", c.convs, "3x3 convolutions per height, then the bottleneck's; one number stands for all", at_least(1));
+  v.field("bottleneck", c.bottleneck, "channels of the bottleneck; 0: twice the last height's", at_least(0));
+  v.field("padding", c.padding, "same keeps sizes; valid shrinks by 2 per convolution, skips are cropped to the centre");
+  v.field("batch_norm", c.batch_norm, "batch norm after each convolution");
+  v.field("up", c.up,
+          "transposed: 2x2 stride 2; dilated: 3x3 over the input spread by 2, halving channels as it goes up; bilinear: "
+          "resize, then 3x3");
+  v.field("skips", c.skips, "all heights are joined on the way up; inner: all but the first, as the COCO reference does");
+  v.field("dropout", c.dropout, "of whole channels at the bottleneck", between(0, 0.99));
+}
+
+struct ModelConfig {
+  std::string name = "unet";
+  int64_t num_classes = 0;
+  UNetConfig unet;
+};
+template <class V>
+void describe(V& v, ModelConfig& c) {
+  v.field("name", c.name, "which model; `tessera train --help` lists them");
+  v.field("num_classes", c.num_classes, "0: as many as the data has", at_least(0));
+  v.group("unet", c.unet, "for model unet");
+}
+
+}  // namespace tessera

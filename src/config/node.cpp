@@ -1,0 +1,193 @@
+#include "config/node.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace tessera {
+namespace {
+
+// ${VAR} and ${VAR:-default}; $$ is a dollar sign.
+std::string interpolate(const std::string& text, const Origin& origin) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$' || i + 1 == text.size()) {
+      result += text[i];
+    } else if (text[i + 1] == '$') {
+      result += '$';
+      ++i;
+    } else if (text[i + 1] == '{') {
+      const size_t close = text.find('}', i);
+      if (close == std::string::npos) fail_usage("{}: '{}': a '${{' is not closed by '}}'", origin.text(), text);
+      const std::string inside = text.substr(i + 2, close - i - 2);
+      const size_t dash = inside.find(":-");
+      const std::string name = inside.substr(0, dash);
+      const char* value = std::getenv(name.c_str());
+      if (value == nullptr && dash == std::string::npos) {
+        fail_usage("{}: the environment variable {} is not set; export {}=... or write ${{{}:-default}}", origin.text(), name,
+                   name, name);
+      }
+      result += value != nullptr ? std::string(value) : inside.substr(dash + 2);
+      i = close;
+    } else {
+      result += '$';
+    }
+  }
+  return result;
+}
+
+Node convert(const YAML::Node& yaml, const std::string& file, int depth = 0) {
+  Node node;
+  node.origin = {file, yaml.Mark().line >= 0 && !file.empty() ? yaml.Mark().line + 1 : 0};
+  if (depth > 50) fail_usage("{}: nested more than 50 levels deep", node.origin.text());
+  if (yaml.IsScalar()) {
+    node.kind = Node::Kind::kScalar;
+    node.scalar = interpolate(yaml.Scalar(), node.origin);
+    node.quoted = yaml.Tag() == "!";
+  } else if (yaml.IsSequence()) {
+    node.kind = Node::Kind::kList;
+    for (const auto& item : yaml) node.list.push_back(convert(item, file, depth + 1));
+  } else if (yaml.IsMap()) {
+    node.kind = Node::Kind::kMap;
+    for (const auto& entry : yaml) {
+      const std::string key = entry.first.as<std::string>();
+      Node value = convert(entry.second, file, depth + 1);
+      // For an empty value yaml-cpp has no mark; the key's line is the one the user looks for.
+      value.origin.line = !file.empty() ? entry.first.Mark().line + 1 : 0;
+      if (node.find(key) != nullptr) fail_usage("{}: the key '{}' stands twice", value.origin.text(), key);
+      node.map.emplace_back(key, std::move(value));
+    }
+  }
+  return node;
+}
+
+std::vector<std::string> take_bases(Node& root) {
+  std::vector<std::string> names;
+  const auto entry = std::find_if(root.map.begin(), root.map.end(), [](const auto& e) { return e.first == "base"; });
+  if (entry == root.map.end()) return names;
+  const Node& base = entry->second;
+  if (base.kind == Node::Kind::kScalar) names.push_back(base.scalar);
+  for (const Node& item : base.list) names.push_back(item.scalar);
+  if (names.empty()) fail_usage("{}: 'base' expects a file name or a list of them", base.origin.text());
+  root.map.erase(entry);
+  return names;
+}
+
+}  // namespace
+
+Node parse_config(const std::string& text, const std::string& name) {
+  try {
+    return convert(YAML::Load(text), name);
+  } catch (const YAML::Exception& e) {
+    fail_usage("{}:{}: not valid YAML: {}", name, e.mark.line + 1, e.msg);
+  }
+}
+
+namespace {
+
+Node load(const fs::path& path, std::vector<fs::path>& open) {
+  const fs::path real = fs::weakly_canonical(path);
+  if (std::find(open.begin(), open.end(), real) != open.end())
+    fail_usage("{}: its 'base' files include one another in a circle", path.string());
+  open.push_back(real);
+  Node own;
+  try {
+    own = parse_config(read_text(path), path.string());
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+  if (own.kind == Node::Kind::kNull) own.kind = Node::Kind::kMap;  // an empty file is an empty config
+  if (own.kind != Node::Kind::kMap) fail_usage("{}: expected a config of 'key: value' lines", path.string());
+  Node result;
+  result.kind = Node::Kind::kMap;
+  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, open));
+  merge(result, own);
+  open.pop_back();
+  return result;
+}
+
+}  // namespace
+
+Node* Node::find(const std::string& key) {
+  for (auto& [name, value] : map) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+const Node* Node::find(const std::string& key) const {
+  return const_cast<Node*>(this)->find(key);
+}
+
+Node load_config(const fs::path& path) {
+  std::vector<fs::path> open;
+  return load(path, open);
+}
+
+void merge(Node& under, const Node& over) {
+  if (under.kind != Node::Kind::kMap || over.kind != Node::Kind::kMap) {
+    under = over;
+    return;
+  }
+  for (const auto& [key, value] : over.map) {
+    if (Node* existing = under.find(key)) {
+      merge(*existing, value);
+    } else {
+      under.map.emplace_back(key, value);
+    }
+  }
+}
+
+void apply_override(Node& root, const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    fail_usage("expected key.sub=value, got '{}'", assignment);
+  }
+  Node value;
+  try {
+    value = convert(YAML::Load(assignment.substr(equals + 1)), "");
+  } catch (const YAML::Exception& e) {
+    fail_usage("'{}': the value is not valid YAML: {}", assignment, e.msg);
+  }
+  const auto stamp = [](auto&& self, Node& node) -> void {
+    node.origin = {"command line", 0};
+    for (Node& item : node.list) self(self, item);
+    for (auto& entry : node.map) self(self, entry.second);
+  };
+  stamp(stamp, value);
+
+  Node* at = &root;
+  const std::string key = assignment.substr(0, equals);
+  for (size_t begin = 0; begin <= key.size();) {
+    const size_t end = std::min(key.find('.', begin), key.size());
+    const std::string part = key.substr(begin, end - begin);
+    if (at->kind == Node::Kind::kList) {
+      size_t index = 0;
+      const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+      if (error != std::errc() || stop != part.data() + part.size() || index >= at->list.size()) {
+        fail_usage("'{}': expected an entry number 0..{} of the list, got '{}'", assignment,
+                   static_cast<int>(at->list.size()) - 1, part);
+      }
+      at = &at->list[index];
+    } else {
+      if (at->kind != Node::Kind::kMap) {
+        *at = Node{};
+        at->kind = Node::Kind::kMap;
+        at->origin = {"command line", 0};
+      }
+      if (at->find(part) == nullptr) at->map.emplace_back(part, Node{});
+      at = at->find(part);
+    }
+    begin = end + 1;
+  }
+  *at = std::move(value);
+}
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+// Where a value came from: "configs/a.yaml:12", "command line" or "default".
+struct Origin {
+  std::string file;
+  int line = 0;
+  std::string text() const { return line > 0 ? file + ":" + std::to_string(line) : file; }
+};
+
+// A config as read, before it has types: a tree of maps, lists and scalars in which every value remembers its origin.
+struct Node {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  std::string scalar;
+  bool quoted = false;  // "12" in quotes is a string, never a number
+  std::vector<Node> list;
+  std::vector<std::pair<std::string, Node>> map;  // in file order
+  Origin origin;
+
+  Node* find(const std::string& key);
+  const Node* find(const std::string& key) const;
+};
+
+// Reads a YAML or JSON file with its `base:` files (a name or a list, relative to the file; later wins, the file itself
+// last) and replaces ${VAR} and ${VAR:-default} by the environment. Throws UsageError with file:line.
+Node load_config(const std::filesystem::path& path);
+
+// The same for text that is not in a file; `name` is for messages. No `base:`.
+Node parse_config(const std::string& text, const std::string& name);
+
+// Lays `over` on `under`: maps are merged key by key, everything else is replaced.
+void merge(Node& under, const Node& over);
+
+// "optimizer.lr=0.02": sets one value; the text after '=' is YAML, so lists and maps work. List entries are named by number.
+void apply_override(Node& root, const std::string& assignment);
+
+}  // namespace tessera

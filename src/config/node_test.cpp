@@ -1,0 +1,102 @@
+#include "config/node.h"
+
+#include <gtest/gtest.h>
+
+#include "config/experiment.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "support/fixtures.h"
+
+namespace tessera {
+namespace {
+
+using testing::TempFolder;
+
+TEST(Config, LaterBaseWinsAndTheFileWinsOverBases) {
+  const TempFolder folder;
+  write_file(folder / "a.yaml", std::string_view("optimizer: {lr: 0.1, momentum: 0.5}\ntrain: {seed: 1}\n"));
+  write_file(folder / "b.yaml", std::string_view("optimizer:\n  lr: 0.2\n"));
+  write_file(folder / "c.yaml", std::string_view("base: [a.yaml, b.yaml]\ntrain:\n  seed: 3\n"));
+  const Experiment e = load_experiment(folder / "c.yaml", {"train.batch_size=2"});
+  EXPECT_EQ(e.optimizer.lr, 0.2);
+  EXPECT_EQ(e.optimizer.momentum, 0.5);
+  EXPECT_EQ(e.train.seed, 3);
+  EXPECT_EQ(e.train.batch_size, 2);
+  EXPECT_EQ(e.run.name, "c");
+}
+
+TEST(Config, EveryValueKnowsWhereItCameFrom) {
+  const TempFolder folder;
+  write_file(folder / "a.yaml", std::string_view("optimizer:\n  lr: 0.1\n"));
+  const Node node = compose(folder / "a.yaml", {"train.seed=5"});
+  EXPECT_EQ(node.find("optimizer")->find("lr")->origin.text(), (folder / "a.yaml").string() + ":2");
+  EXPECT_EQ(node.find("train")->find("seed")->origin.text(), "command line");
+}
+
+TEST(Config, EnvironmentIsPutIn) {
+  ::setenv("TESSERA_TEST_ROOT", "/data/x", 1);
+  const Node node = parse_config("data: {path: \"${TESSERA_TEST_ROOT}/y\", classes: [\"${NOT_SET_AT_ALL:-z}\", \"$$5\"]}", "t");
+  EXPECT_EQ(node.find("data")->find("path")->scalar, "/data/x/y");
+  EXPECT_EQ(node.find("data")->find("classes")->list[0].scalar, "z");
+  EXPECT_EQ(node.find("data")->find("classes")->list[1].scalar, "$5");
+  EXPECT_THROW(parse_config("a: ${NOT_SET_AT_ALL}", "t"), UsageError);
+}
+
+TEST(Config, JsonIsReadToo) {
+  const TempFolder folder;
+  write_file(folder / "a.json", std::string_view("{\"train\": {\"batch_size\": 4, \"duration\": \"3ep\"}}"));
+  EXPECT_EQ(load_experiment(folder / "a.json").train.batch_size, 4);
+}
+
+// Each line: what is written, and what the message must contain.
+TEST(Config, MistakesAreNamedWithFileLineAndNearestKey) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"optimiser: {lr: 1}", "c.yaml:1: unknown key 'optimiser', did you mean 'optimizer'?"},
+      {"train:\n  batchsize: 4", "c.yaml:2: unknown key 'train.batchsize', did you mean 'batch_size'?"},
+      {"optimizer: {lr: fast}", "optimizer.lr expects a number, got 'fast'"},
+      {"optimizer: {lr: -1}", "optimizer.lr expects a value of at least 0, got '-1'"},
+      {"train: {batch_size: 2.5}", "train.batch_size expects a whole number"},
+      {"train: {batch_size: \"4\"}", "train.batch_size expects a whole number"},
+      {"train: {precision: bf17}", "train.precision expects one of fp32, bf16, fp16, fp64, got 'bf17', did you mean 'bf16'?"},
+      {"train: {duration: 10}", "expected a duration such as 25ep"},
+      {"train: {channels_last: maybe}", "expects true or false"},
+      {"data: {train: {transforms: [{random_crp: {size: 5}}]}}", "did you mean 'random_crop'?"},
+      {"data: {train: {transforms: [{random_crop: {sise: 5}}]}}", "did you mean 'size'?"},
+      {"data: {synthetic: {size: [1, 2, 3]}}", "a size: 512 or [height, width]"},
+      {"data: {synthetic: {size: 99999999999}}", "data.synthetic.size expects"},
+      {"train: 5", "train expects a group of 'key: value' lines, got '5'"},
+      {"train: {batch_size: 16, micro_batch: 5, norm_group: 4}", "not a multiple of the batch-norm group"},
+      {"model: {unet: {channels: [8, 16], convs: [2, 2]}}", "expected 1, or 3"},
+      {"data: {channels: 1}", "expected 1 or 1 each"},
+      {"a: [", "not valid YAML"},
+      {"- 1", "expected a config of 'key: value' lines"},
+      {"train: {seed: 1}\ntrain: {seed: 2}", "stands twice"},
+      {"base: missing.yaml", "missing.yaml"},
+      {"base: c.yaml", "in a circle"},
+  };
+  const TempFolder folder;
+  for (const auto& [text, expected] : cases) {
+    write_file(folder / "c.yaml", std::string_view(text));
+    try {
+      load_experiment(folder / "c.yaml");
+      ADD_FAILURE() << "accepted: " << text;
+    } catch (const UsageError& e) {
+      EXPECT_NE(std::string(e.what()).find(expected), std::string::npos) << text << "\n -> " << e.what();
+    }
+  }
+}
+
+TEST(Config, OverridesReachIntoListsAndComplainClearly) {
+  const TempFolder folder;
+  write_file(folder / "c.yaml", std::string_view("data: {train: {transforms: [{random_crop: {size: 64}}, flip]}}"));
+  const Experiment e =
+      load_experiment(folder / "c.yaml", {"data.train.transforms.0.random_crop.size=[32,48]", "eval.scales=[0.5,1]"});
+  EXPECT_EQ(std::get<RandomCropConfig>(e.data.train.transforms[0]).size, (Size{32, 48}));
+  EXPECT_EQ(e.eval.scales.size(), 2U);
+  for (const char* bad : {"novalue", "=1", "data.train.transforms.7.flip.vertical=1", "train.seed=[", "optimiser.lr=1"}) {
+    EXPECT_THROW(load_experiment(folder / "c.yaml", {bad}), UsageError) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,81 @@
+#pragma once
+#include <vector>
+
+#include "config/duration.h"
+#include "config/schema.h"
+
+namespace tessera {
+
+enum class OptimizerType { kSgd, kDecoupledSgd, kAdam, kAdamW };
+template <>
+struct EnumNames<OptimizerType> {
+  static constexpr std::array<std::string_view, 4> names = {"sgd", "decoupled_sgd", "adam", "adamw"};
+};
+
+struct OptimizerConfig {
+  OptimizerType type = OptimizerType::kSgd;
+  double lr = 0.01;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 0.0;
+  bool decay_norm_and_bias = false;
+  std::vector<double> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double head_lr_multiplier = 1.0;
+  double clip_norm = 0.0;
+};
+template <class V>
+void describe(V& v, OptimizerConfig& c) {
+  v.field("type", c.type,
+          "decoupled_sgd and adamw shrink the weights directly; sgd and adam add weight_decay * weight to the gradient");
+  v.field("lr", c.lr, "learning rate for the global batch; the schedule starts from it", at_least(0));
+  v.field("momentum", c.momentum, "sgd, decoupled_sgd", between(0, 1));
+  v.field("nesterov", c.nesterov, "sgd, decoupled_sgd: look ahead along the momentum");
+  v.field("weight_decay", c.weight_decay, "decoupled_sgd: share of a weight lost per step at the full lr", at_least(0));
+  v.field("decay_norm_and_bias", c.decay_norm_and_bias, "let weight_decay act on biases and norm layers too");
+  v.field("betas", c.betas, "adam, adamw: decay of the two moments", between(0, 1));
+  v.field("eps", c.eps, "adam, adamw: added to the denominator", positive());
+  v.field("head_lr_multiplier", c.head_lr_multiplier, "learning rate of everything but the backbone, as a multiple of lr",
+          at_least(0));
+  v.field("clip_norm", c.clip_norm, "scale the gradient down to at most this norm; 0: never", at_least(0));
+}
+
+enum class ScheduleType { kConstant, kPoly, kCosine, kStep, kOneCycle };
+template <>
+struct EnumNames<ScheduleType> {
+  static constexpr std::array<std::string_view, 5> names = {"constant", "poly", "cosine", "step", "one_cycle"};
+};
+
+struct ScheduleConfig {
+  ScheduleType type = ScheduleType::kPoly;
+  double power = 0.9;
+  double final_lr = 0.0;
+  std::vector<Duration> milestones;
+  double gamma = 0.1;
+  Duration warmup;
+  double warmup_start = 1e-3;
+  double pct_start = 0.3;
+  double div = 25.0;
+  double final_div = 1e4;
+  bool cycle_momentum = true;
+  double min_momentum = 0.85;
+  double max_momentum = 0.95;
+};
+template <class V>
+void describe(V& v, ScheduleConfig& c) {
+  v.field("type", c.type, "how the learning rate changes, step by step, from the end of the warm-up to the end of the run");
+  v.field("power", c.power, "poly: (1 - t)^power", positive());
+  v.field("final_lr", c.final_lr, "poly, cosine: learning rate at the end of the run", at_least(0));
+  v.field("milestones", c.milestones, "step: when the rate is multiplied by gamma, counted from the start of the run");
+  v.field("gamma", c.gamma, "step: the factor", positive());
+  v.field("warmup", c.warmup, "rise linearly to lr for this long; not with one_cycle, which has its own");
+  v.field("warmup_start", c.warmup_start, "share of lr at step 0 of the warm-up", between(0, 1));
+  v.field("pct_start", c.pct_start, "one_cycle: share of the run spent rising", between(0, 1));
+  v.field("div", c.div, "one_cycle: starts at lr / div", positive());
+  v.field("final_div", c.final_div, "one_cycle: ends at lr / div / final_div", positive());
+  v.field("cycle_momentum", c.cycle_momentum, "one_cycle: move momentum (adam: beta 1) against the rate");
+  v.field("min_momentum", c.min_momentum, "one_cycle: momentum at the highest rate", between(0, 1));
+  v.field("max_momentum", c.max_momentum, "one_cycle: momentum at the ends", between(0, 1));
+}
+
+}  // namespace tessera

@@ -1,0 +1,121 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "config/duration.h"
+#include "config/schema.h"
+#include "core/image.h"
+
+namespace tessera {
+
+enum class Precision { kFp32, kBf16, kFp16, kFp64 };
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::array<std::string_view, 4> names = {"fp32", "bf16", "fp16", "fp64"};
+};
+
+struct TrainConfig {
+  Duration duration = Duration::epochs(30);
+  int64_t batch_size = 16;
+  int64_t micro_batch = 0;
+  int64_t norm_group = 16;
+  Precision precision = Precision::kFp32;
+  int64_t seed = 17;
+  std::string device = "auto";
+  bool channels_last = true;
+  int64_t threads = 0;
+};
+template <class V>
+void describe(V& v, TrainConfig& c) {
+  v.field("duration", c.duration, "length of the run: 30ep, 20000ba");
+  v.field("batch_size", c.batch_size, "global: samples per optimizer step over all devices", at_least(1));
+  v.field("micro_batch", c.micro_batch,
+          "samples per forward pass, a multiple of norm_group; changes memory, never the result; 0: the whole batch, "
+          "less when memory runs out",
+          at_least(0));
+  v.field("norm_group", c.norm_group, "samples that share batch-norm statistics, whatever the micro-batch or number of devices",
+          at_least(1));
+  v.field("precision", c.precision, "bf16 and fp16 compute in that type and keep fp32 weights; fp16 needs a GPU");
+  v.field("seed", c.seed, "of weights, order, augmentation and dropout", at_least(0));
+  v.field("device", c.device, "auto, cpu, cuda or cuda:N");
+  v.field("channels_last", c.channels_last, "memory layout of activations; faster almost everywhere");
+  v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores", at_least(0));
+}
+
+enum class EvalSize { kOriginal, kProcessed };
+template <>
+struct EnumNames<EvalSize> {
+  static constexpr std::array<std::string_view, 2> names = {"original", "processed"};
+};
+enum class WindowWeights { kFlat, kGaussian };
+template <>
+struct EnumNames<WindowWeights> {
+  static constexpr std::array<std::string_view, 2> names = {"flat", "gaussian"};
+};
+
+struct WindowConfig {
+  Size size{0, 0};
+  Size stride{0, 0};
+  int64_t batch = 4;
+  WindowWeights weights = WindowWeights::kGaussian;
+};
+template <class V>
+void describe(V& v, WindowConfig& c) {
+  v.field("size", c.size, "sliding window; 0: the whole image at once", at_least(0));
+  v.field("stride", c.stride, "step between windows; 0: two thirds of the size", at_least(0));
+  v.field("batch", c.batch, "windows per forward pass", at_least(1));
+  v.field("weights", c.weights, "how overlapping windows are averaged");
+}
+
+struct EvalConfig {
+  Duration every = Duration::epochs(1);
+  int64_t batch_size = 0;
+  EvalSize at = EvalSize::kOriginal;
+  WindowConfig window;
+  std::vector<double> scales = {1.0};
+  bool flip = false;
+};
+template <class V>
+void describe(V& v, EvalConfig& c) {
+  v.field("every", c.every, "how often during training; the end is always evaluated");
+  v.field("batch_size", c.batch_size, "images of equal size per forward pass; 0: as train.batch_size", at_least(0));
+  v.field("at", c.at,
+          "original: predictions are taken back to the image's own size; processed: measured as the network sees it");
+  v.group("window", c.window, "sliding-window inference");
+  v.field("scales", c.scales, "average over the image at these scales", positive());
+  v.field("flip", c.flip, "average with the mirrored image");
+}
+
+struct CheckpointConfig {
+  Duration every = Duration::epochs(1);
+  int64_t keep_last = 2;
+  std::string best_metric = "mean_iou";
+  bool keep_best = true;
+  int64_t early_stop = 0;
+};
+template <class V>
+void describe(V& v, CheckpointConfig& c) {
+  v.field("every", c.every, "how often to save; the end is always saved");
+  v.field("keep_last", c.keep_last, "how many of the newest to keep", at_least(1));
+  v.field("best_metric", c.best_metric, "validation metric that 'best' and early stopping look at (higher is better)");
+  v.field("keep_best", c.keep_best, "keep the best one as well");
+  v.field("early_stop", c.early_stop, "stop after this many evaluations without a better one; 0: never", at_least(0));
+}
+
+struct RunConfig {
+  std::string dir;
+  std::string name;
+  Duration log_every = Duration::batches(10);
+  bool tensorboard = true;
+  int64_t pictures = 8;
+};
+template <class V>
+void describe(V& v, RunConfig& c) {
+  v.field("dir", c.dir, "folder of the run; default: runs/<name>");
+  v.field("name", c.name, "default: the config file's name");
+  v.field("log_every", c.log_every, "how often to log a training line");
+  v.field("tensorboard", c.tensorboard, "write TensorBoard events");
+  v.field("pictures", c.pictures, "best and worst predictions shown in the report, each", at_least(0));
+}
+
+}  // namespace tessera

@@ -1,0 +1,146 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/schema.h"
+#include "core/image.h"
+
+namespace tessera {
+
+enum class ResizeMode { kExact, kShort, kLong, kPad, kCropOrPad };
+template <>
+struct EnumNames<ResizeMode> {
+  static constexpr std::array<std::string_view, 5> names = {"exact", "short", "long", "pad", "crop_or_pad"};
+};
+
+struct ResizeConfig {
+  static constexpr std::string_view kName = "resize";
+  static constexpr std::string_view kHelp = "bring every image to one size";
+  ResizeMode mode = ResizeMode::kExact;
+  Size size{512, 512};
+};
+template <class V>
+void describe(V& v, ResizeConfig& c) {
+  v.field("mode", c.mode,
+          "exact: to size, ratio not kept; short/long: that side to size, ratio kept; pad: fit inside size, centre, fill the "
+          "rest; crop_or_pad: no scaling, centre crop or pad");
+  v.field("size", c.size, "512 or [height, width]", at_least(1));
+}
+
+enum class JitterSide { kFit, kLong, kShort };
+template <>
+struct EnumNames<JitterSide> {
+  static constexpr std::array<std::string_view, 3> names = {"fit", "long", "short"};
+};
+
+struct ScaleJitterConfig {
+  static constexpr std::string_view kName = "scale_jitter";
+  static constexpr std::string_view kHelp = "resize by a random factor";
+  Size base{0, 0};
+  double min = 0.5;
+  double max = 2.0;
+  bool keep_ratio = true;
+  JitterSide side = JitterSide::kFit;
+};
+template <class V>
+void describe(V& v, ScaleJitterConfig& c) {
+  v.field("base", c.base,
+          "size that factor 1 stands for; 0: the image's own size. Without keep_ratio the image becomes exactly base * factor",
+          at_least(0));
+  v.field("min", c.min, "smallest factor", positive());
+  v.field("max", c.max, "largest factor", positive());
+  v.field("keep_ratio", c.keep_ratio, "keep the ratio of height to width");
+  v.field("side", c.side, "with keep_ratio: fit inside base, or set the long or the short side to base * factor");
+}
+
+struct RandomCropConfig {
+  static constexpr std::string_view kName = "random_crop";
+  static constexpr std::string_view kHelp = "cut a random window; smaller images are padded (labels with ignore)";
+  Size size{512, 512};
+  double max_class_share = 1.0;
+  int64_t retries = 10;
+};
+template <class V>
+void describe(V& v, RandomCropConfig& c) {
+  v.field("size", c.size, "512 or [height, width]", at_least(1));
+  v.field("max_class_share", c.max_class_share,
+          "draw again while one class fills more than this share of the labelled pixels; 1: never", between(0, 1));
+  v.field("retries", c.retries, "how often to draw again at most", at_least(0));
+}
+
+struct FlipConfig {
+  static constexpr std::string_view kName = "flip";
+  static constexpr std::string_view kHelp = "mirror at random";
+  double horizontal = 0.5;
+  double vertical = 0.0;
+};
+template <class V>
+void describe(V& v, FlipConfig& c) {
+  v.field("horizontal", c.horizontal, "probability of left-right", between(0, 1));
+  v.field("vertical", c.vertical, "probability of up-down", between(0, 1));
+}
+
+struct RotateConfig {
+  static constexpr std::string_view kName = "rotate";
+  static constexpr std::string_view kHelp = "rotate about the centre; corners get the fill value, their labels ignore";
+  double degrees = 10;
+  double probability = 0.5;
+  bool quarter_turns = false;
+};
+template <class V>
+void describe(V& v, RotateConfig& c) {
+  v.field("degrees", c.degrees, "largest angle to either side", between(0, 180));
+  v.field("probability", c.probability, "how often", between(0, 1));
+  v.field("quarter_turns", c.quarter_turns, "instead turn by 0, 90, 180 or 270 degrees, with no loss of pixels");
+}
+
+struct BlurConfig {
+  static constexpr std::string_view kName = "blur";
+  static constexpr std::string_view kHelp = "Gaussian blur of the image";
+  double max_sigma = 1.0;
+  double probability = 0.5;
+};
+template <class V>
+void describe(V& v, BlurConfig& c) {
+  v.field("max_sigma", c.max_sigma, "sigma is uniform in [0, max_sigma)", positive());
+  v.field("probability", c.probability, "how often", between(0, 1));
+}
+
+struct PhotometricConfig {
+  static constexpr std::string_view kName = "photometric";
+  static constexpr std::string_view kHelp =
+      "brightness, contrast, saturation, hue, each at random; contrast before or after the colour steps, at random";
+  double brightness = 32.0 / 255;
+  double contrast = 0.5;
+  double saturation = 0.5;
+  double hue = 18.0;
+  double probability = 0.5;
+};
+template <class V>
+void describe(V& v, PhotometricConfig& c) {
+  v.field("brightness", c.brightness, "added: uniform in +-this share of the range", between(0, 1));
+  v.field("contrast", c.contrast, "factor uniform in 1 +- this", between(0, 1));
+  v.field("saturation", c.saturation, "factor uniform in 1 +- this (RGB only)", between(0, 1));
+  v.field("hue", c.hue, "degrees, uniform in +-this (RGB only)", between(0, 180));
+  v.field("probability", c.probability, "of each of the four", between(0, 1));
+}
+
+struct PadConfig {
+  static constexpr std::string_view kName = "pad";
+  static constexpr std::string_view kHelp = "grow to at least a size; labels get ignore";
+  Size size{512, 512};
+  bool centre = false;
+};
+template <class V>
+void describe(V& v, PadConfig& c) {
+  v.field("size", c.size, "512 or [height, width]", at_least(1));
+  v.field("centre", c.centre, "pad on all sides instead of right and bottom");
+}
+
+// Order is the order of a tagged list entry's type index; the names are the keys in configs.
+using TransformConfig = std::variant<ResizeConfig, ScaleJitterConfig, RandomCropConfig, FlipConfig, RotateConfig, BlurConfig,
+                                     PhotometricConfig, PadConfig>;
+
+}  // namespace tessera

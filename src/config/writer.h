@@ -1,0 +1,125 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/duration.h"
+#include "config/schema.h"
+#include "core/image.h"
+
+namespace tessera {
+
+// One line of a config as text: a leaf `key: value`, a group `key:`, or an entry of a list of groups. The list of lines is
+// what `config show`, the run's config.yaml, `--help` and docs/config.md are printed from.
+struct SchemaLine {
+  std::string key;    // dotted: "optimizer.lr"
+  std::string name;   // "lr"
+  std::string type;   // "number", "duration", "sgd|adamw"; empty for a group
+  std::string value;  // as YAML
+  std::string help;
+  std::string range;  // "> 0", "0..1"
+  int depth = 0;
+  bool is_group = false;
+};
+
+// Walks a config struct and lists its fields with their present values; see Note [One schema].
+class ConfigWriter {
+ public:
+  template <class T>
+  static std::vector<SchemaLine> lines(T& value) {
+    ConfigWriter writer;
+    describe(writer, value);
+    return std::move(writer.lines_);
+  }
+
+  template <class T>
+  void field(const char* name, T& value, const char* help, Check check = any()) {
+    lines_.push_back({prefix_ + name, name, type_of(value), text_of(value), help, range_text(check), depth_, false});
+  }
+
+  template <class T>
+  void group(const char* name, T& value, const char* help) {
+    lines_.push_back({prefix_ + name, name, "", "", help, "", depth_, true});
+    const std::string outer = prefix_;
+    prefix_ += std::string(name) + ".";
+    ++depth_;
+    describe(*this, value);
+    --depth_;
+    prefix_ = outer;
+  }
+
+ private:
+  static std::string range_text(const Check& check);
+
+  static std::string type_of(const bool&) { return "true|false"; }
+  static std::string type_of(const int64_t&) { return "whole number"; }
+  static std::string type_of(const double&) { return "number"; }
+  static std::string type_of(const std::string&) { return "text"; }
+  static std::string type_of(const Size&) { return "size"; }
+  static std::string type_of(const Duration&) { return "duration"; }
+  static std::string type_of(const std::map<int64_t, int64_t>&) { return "table"; }
+  template <NamedEnum E>
+  static std::string type_of(const E&) {
+    std::string all;
+    for (const auto name : EnumNames<E>::names) all += (all.empty() ? "" : "|") + std::string(name);
+    return all;
+  }
+  template <class T>
+  static std::string type_of(const std::optional<T>&) {
+    return type_of(T{});
+  }
+  template <class T>
+  static std::string type_of(const std::vector<T>&) {
+    return "list of " + type_of(T{});
+  }
+  template <class... Options>
+  static std::string type_of(const std::variant<Options...>&) {
+    std::string all;
+    ((all += (all.empty() ? "" : "|") + std::string(Options::kName)), ...);
+    return all;
+  }
+
+  static std::string text_of(const bool& value) { return value ? "true" : "false"; }
+  static std::string text_of(const int64_t& value) { return std::to_string(value); }
+  static std::string text_of(const double& value);
+  static std::string text_of(const std::string& value);
+  static std::string text_of(const Size& value);
+  static std::string text_of(const Duration& value) { return value.text(); }
+  static std::string text_of(const std::map<int64_t, int64_t>& value);
+  template <NamedEnum E>
+  static std::string text_of(const E& value) {
+    return std::string(name_of(value));
+  }
+  template <class T>
+  static std::string text_of(const std::optional<T>& value) {
+    return value ? text_of(*value) : "~";
+  }
+  template <class T>
+  static std::string text_of(const std::vector<T>& value) {
+    std::string all;
+    for (const T& item : value) all += (all.empty() ? "" : ", ") + text_of(item);
+    return "[" + all + "]";
+  }
+  // A transform in flow style: {random_crop: {size: 128, ...}}.
+  template <class... Options>
+  static std::string text_of(const std::variant<Options...>& value) {
+    return std::visit(
+        [](auto options) {
+          std::string inside;
+          for (const SchemaLine& line : lines(options)) inside += (inside.empty() ? "" : ", ") + line.name + ": " + line.value;
+          return "{" + std::string(options.kName) + ": {" + inside + "}}";
+        },
+        value);
+  }
+
+  std::vector<SchemaLine> lines_;
+  std::string prefix_;
+  int depth_ = 0;
+};
+
+// The lines as a YAML document that reads back to the same values.
+std::string to_yaml(const std::vector<SchemaLine>& lines);
+
+}  // namespace tessera

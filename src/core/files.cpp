@@ -1,0 +1,165 @@
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  Descriptor(const fs::path& path, int flags, mode_t mode = 0644) : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  bool ok() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::string reason() {
+  return std::strerror(errno);
+}
+
+template <class Buffer>
+Buffer read_all(const fs::path& path) {
+  Descriptor file(path, O_RDONLY);
+  TSR_CHECK(file.ok(), "cannot read {}: {}", path.string(), reason());
+  struct stat info {};
+  TSR_CHECK(::fstat(file.get(), &info) == 0, "cannot read {}: {}", path.string(), reason());
+  TSR_CHECK(!S_ISDIR(info.st_mode), "cannot read {}: it is a folder, a file was expected", path.string());
+  Buffer content;
+  content.resize(static_cast<size_t>(info.st_size));
+  size_t done = 0;
+  while (true) {
+    if (done == content.size()) content.resize(done + (info.st_size == 0 ? 65536 : 1));  // pipes have no size; files may grow
+    const ssize_t got = ::read(file.get(), content.data() + done, content.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    TSR_CHECK(got >= 0, "cannot read {}: {}", path.string(), reason());
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  content.resize(done);
+  return content;
+}
+
+void collect(const fs::path& folder, std::set<fs::path>& ancestors, std::vector<fs::path>& found) {
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (error || !ancestors.insert(real).second) return;  // a loop of symbolic links ends here
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) {
+      collect(entry->path(), ancestors, found);
+    } else if (entry->is_regular_file(ignored) || entry->is_symlink(ignored)) {
+      found.push_back(entry->path());
+    }
+  }
+  ancestors.erase(real);
+}
+
+}  // namespace
+
+std::vector<uint8_t> read_bytes(const fs::path& path) {
+  return read_all<std::vector<uint8_t>>(path);
+}
+
+std::string read_text(const fs::path& path) {
+  return read_all<std::string>(path);
+}
+
+std::vector<std::string> read_lines(const fs::path& path) {
+  std::vector<std::string> lines;
+  const std::string text = read_text(path);
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (!line.empty() && line.front() != '#') lines.push_back(std::move(line));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+void write_file(const fs::path& path, std::span<const uint8_t> content) {
+  fs::path temporary = path;
+  temporary += ".tmp";
+  {
+    Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    TSR_CHECK(file.ok(), "cannot write {}: {}", path.string(), reason());
+    size_t done = 0;
+    while (done < content.size()) {
+      const ssize_t put = ::write(file.get(), content.data() + done, content.size() - done);
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) {
+        const std::string why = reason();
+        ::unlink(temporary.c_str());
+        fail("cannot write {} ({} bytes): {}", path.string(), content.size(), why);
+      }
+      done += static_cast<size_t>(put);
+    }
+    if (::fsync(file.get()) != 0) {
+      const std::string why = reason();
+      ::unlink(temporary.c_str());
+      fail("cannot write {}: {}", path.string(), why);
+    }
+  }
+  TSR_CHECK(::rename(temporary.c_str(), path.c_str()) == 0, "cannot write {}: {}", path.string(), reason());
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  write_file(path, std::span(reinterpret_cast<const uint8_t*>(content.data()), content.size()));
+}
+
+void sync_path(const fs::path& path) {
+  Descriptor file(path, O_RDONLY);
+  TSR_CHECK(file.ok() && ::fsync(file.get()) == 0, "cannot flush {} to the disk: {}", path.string(), reason());
+}
+
+std::vector<fs::path> list_files(const fs::path& folder) {
+  std::error_code error;
+  TSR_CHECK(fs::exists(folder, error), "no such folder: {}", folder.string());
+  TSR_CHECK(fs::is_directory(folder, error), "{} is not a folder", folder.string());
+  std::vector<fs::path> found;
+  std::set<fs::path> ancestors;
+  collect(folder, ancestors, found);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string why_not_writable(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return error.message();
+  const fs::path probe = folder / (".tessera-probe-" + std::to_string(::getpid()));
+  std::string why;
+  try {
+    write_file(probe, std::string_view("probe"));
+  } catch (const Error& e) {
+    why = e.what();
+  }
+  fs::remove(probe, error);
+  return why;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+}  // namespace tessera

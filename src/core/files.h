@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+namespace fs = std::filesystem;
+
+// Whole file as bytes. Throws Error with the path and the system's reason.
+std::vector<uint8_t> read_bytes(const fs::path& path);
+std::string read_text(const fs::path& path);
+std::vector<std::string> read_lines(const fs::path& path);  // without line ends, empty lines and '#' comments
+
+// Writes under a temporary name in the same folder, flushes to the disk, renames: readers see the old file or the new one,
+// never a part. Throws Error ("No space left on device", ...) and leaves the old file as it was.
+void write_file(const fs::path& path, std::string_view content);
+void write_file(const fs::path& path, std::span<const uint8_t> content);
+
+// Flushes a file's or folder's data and name to the disk.
+void sync_path(const fs::path& path);
+
+// Regular files below `folder`, sorted by path, symbolic links followed, loops survived. Throws if it is no folder.
+std::vector<fs::path> list_files(const fs::path& folder);
+
+// "" if a file can be made in `folder` (created if absent), else the reason.
+std::string why_not_writable(const fs::path& folder);
+
+std::string lower(std::string_view text);
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+#include "core/files.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "support/fixtures.h"
+
+namespace tessera {
+namespace {
+
+TEST(Files, WriteReplacesWholeFileAndLeavesNoTemporary) {
+  const testing::TempFolder folder;
+  write_file(folder / "a.txt", std::string_view("first"));
+  write_file(folder / "a.txt", std::string_view("second"));
+  EXPECT_EQ(read_text(folder / "a.txt"), "second");
+  EXPECT_EQ(list_files(folder.path()).size(), 1U);
+}
+
+TEST(Files, MissingFileIsNamedWithTheReason) {
+  try {
+    read_bytes("/nonexistent/x.png");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "cannot read /nonexistent/x.png: No such file or directory");
+  }
+  EXPECT_THROW(read_bytes("/"), Error);
+}
+
+TEST(Files, ListSurvivesALoopOfLinksAndIsSorted) {
+  const testing::TempFolder folder;
+  fs::create_directories(folder / "b/c");
+  write_file(folder / "b/2", std::string_view(""));
+  write_file(folder / "b/c/1", std::string_view(""));
+  fs::create_directory_symlink(folder.path(), folder / "b/c/loop");
+  const auto files = list_files(folder.path());
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0], folder / "b/2");
+  EXPECT_EQ(files[1], folder / "b/c/1");
+}
+
+TEST(Files, LinesSkipCommentsBlankLinesAndCarriageReturns) {
+  const testing::TempFolder folder;
+  write_file(folder / "l", std::string_view("a\r\n# no\n\nb c\nlast"));
+  EXPECT_EQ(read_lines(folder / "l"), (std::vector<std::string>{"a", "b c", "last"}));
+}
+
+TEST(Files, UnwritableFolderSaysWhy) {
+  const testing::TempFolder folder;
+  EXPECT_EQ(why_not_writable(folder / "new/sub"), "");
+  write_file(folder / "file", std::string_view("x"));
+  EXPECT_NE(why_not_writable(folder / "file"), "");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,48 @@
+#include "core/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+
+namespace tessera {
+namespace {
+
+std::atomic<void (*)()> before_log{nullptr};
+
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto made = spdlog::stderr_color_mt("tessera");
+    made->set_pattern("%^%L%$ %H:%M:%S %v");
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarn: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+void set_log_level(LogLevel level) {
+  logger().set_level(to_spdlog(level));
+}
+
+void set_before_log(void (*hook)()) {
+  before_log = hook;
+}
+
+void log_line(LogLevel level, const std::string& text) {
+  if (!logger().should_log(to_spdlog(level))) return;
+  if (auto* hook = before_log.load()) hook();
+  logger().log(to_spdlog(level), "{}", text);
+}
+
+}  // namespace tessera

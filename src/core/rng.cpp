@@ -1,0 +1,79 @@
+#include "core/rng.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace tessera {
+namespace {
+
+// SplitMix64's finalizer: spreads the few bits of a seed or index over the whole word.
+uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::array<uint32_t, 4> philox(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t p1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(p1 >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(p1),
+               static_cast<uint32_t>(p0 >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(p0)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return counter;
+}
+
+Rng::Rng(uint64_t seed, Stream stream, uint64_t a, uint64_t b) {
+  const uint64_t key = mix(mix(seed) + static_cast<uint64_t>(stream));
+  const uint64_t place = mix(mix(a) ^ (b * 0xd1342543de82ef95ULL + 1));
+  key_ = {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
+  counter_ = {0, 0, static_cast<uint32_t>(place), static_cast<uint32_t>(place >> 32)};
+}
+
+Rng Rng::fork(uint32_t index) const {
+  Rng child = *this;
+  child.counter_[0] = 0;
+  child.counter_[1] = static_cast<uint32_t>(mix((uint64_t{counter_[1]} << 32) | (index + 1)));
+  child.used_ = 4;
+  return child;
+}
+
+uint32_t Rng::bits() {
+  if (used_ == 4) {
+    block_ = philox(key_, counter_);
+    ++counter_[0];
+    used_ = 0;
+  }
+  return block_[used_++];
+}
+
+double Rng::uniform() {
+  const uint64_t high = bits() >> 5, low = bits() >> 6;  // 53 bits, as a double holds
+  return static_cast<double>((high << 26) | low) * 0x1.0p-53;
+}
+
+double Rng::uniform(double low, double high) {
+  return low + (high - low) * uniform();
+}
+
+uint32_t Rng::below(uint32_t bound) {
+  // Lemire's multiply-and-reject: exact for every bound, one draw almost always.
+  uint64_t product = uint64_t{bits()} * bound;
+  if (static_cast<uint32_t>(product) < bound) {
+    const uint32_t threshold = (0u - bound) % bound;
+    while (static_cast<uint32_t>(product) < threshold) product = uint64_t{bits()} * bound;
+  }
+  return static_cast<uint32_t>(product >> 32);
+}
+
+double Rng::normal() {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+}  // namespace tessera

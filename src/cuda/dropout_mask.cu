@@ -1,0 +1,37 @@
+#include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <torch/library.h>
+
+#include "kernels/philox.h"
+
+namespace tessera {
+namespace {
+
+__global__ void dropout_mask_kernel(const int64_t* ids, float* out, int64_t total, int64_t per_sample, uint64_t key,
+                                    uint32_t threshold, float scale) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < total) out[i] = dropout_factor(key, ids[i / per_sample], i % per_sample, threshold, scale);
+}
+
+at::Tensor dropout_mask_cuda(const at::Tensor& ids, int64_t per_sample, double rate, int64_t key) {
+  const c10::cuda::CUDAGuard guard(ids.device());
+  const at::Tensor mask = at::empty({ids.size(0), per_sample}, ids.options().dtype(at::kFloat));
+  if (mask.numel() == 0) return mask;
+  constexpr int kThreads = 256;
+  const auto blocks = static_cast<unsigned>((mask.numel() + kThreads - 1) / kThreads);
+  dropout_mask_kernel<<<blocks, kThreads, 0, c10::cuda::getCurrentCUDAStream()>>>(
+      ids.const_data_ptr<int64_t>(), mask.mutable_data_ptr<float>(), mask.numel(), per_sample, static_cast<uint64_t>(key),
+      static_cast<uint32_t>(rate * 4294967296.0), static_cast<float>(1.0 / (1.0 - rate)));
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return mask;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) {
+  m.impl("dropout_mask", dropout_mask_cuda);
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace tessera {
+
+struct SampleFault {
+  std::string id;
+  std::string reason;
+};
+
+// What a data set holds. Figures are over the usable samples only.
+struct DataReport {
+  int64_t checked = 0;              // samples looked at, faulty ones included
+  std::vector<SampleFault> faults;  // in the order of the data set
+  std::vector<int64_t> pixels_per_class;
+  std::vector<int64_t> images_per_class;  // in how many images the class occurs
+  int64_t ignored_pixels = 0;
+  std::map<std::string, int64_t> sizes;  // "height x width" -> images
+  std::vector<double> mean;              // per channel, of pixel values scaled to 0..1
+  std::vector<double> std;
+  std::vector<std::string> warnings;
+  std::vector<double> suggested_class_weights;  // median frequency balancing; 1 for classes never seen
+};
+
+// Reads every sample once, on `threads` threads (0: one per core). The report does not depend on their number. `progress`
+// (may be empty) is called with the number of samples done, one call at a time, from any of the threads.
+DataReport check_dataset(const Dataset& dataset, int threads, const std::function<void(int64_t done)>& progress);
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "data/sample.h"
+
+namespace tessera {
+
+// A fixed list of samples. Implementations are immutable after construction: `get` may be called from many threads.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual int64_t size() const = 0;
+
+  // Decodes sample `index` as it is in the source: original size, labels already mapped to classes. Throws BadSample.
+  virtual Sample get(int64_t index) const = 0;
+
+  // The name of a sample, without reading it.
+  virtual std::string id(int64_t index) const = 0;
+
+  virtual const ClassTable& classes() const = 0;
+};
+
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+}  // namespace tessera

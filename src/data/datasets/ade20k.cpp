@@ -1,0 +1,54 @@
+#include "data/datasets/ade20k.h"
+
+#include "core/error.h"
+#include "data/datasets/ade20k_classes.h"
+#include "data/datasets/class_table.h"
+#include "data/datasets/load_sample.h"
+#include "data/datasets/pair_dataset.h"
+#include "data/datasets/sample_list.h"
+
+namespace tessera {
+namespace {
+
+fs::path challenge_root(const DataConfig& config, const SplitConfig& split) {
+  const fs::path given = root_of(config, split);
+  TSR_CHECK(!given.empty(), "data.path is not set: give the folder ADEChallengeData2016");
+  const fs::path inner = given / "ADEChallengeData2016";
+  return fs::is_directory(inner) ? inner : given;
+}
+
+fs::path folder_of(const fs::path& root, const std::string& given, const std::string& usual, const std::string& key) {
+  const fs::path folder = root / (given.empty() ? usual : given);
+  TSR_CHECK(fs::is_directory(folder),
+            "no such folder: {}; expected the layout of ADEChallengeData2016 (images/training, annotations/training, ...), set "
+            "data.path or {}",
+            folder.string(), key);
+  return folder;
+}
+
+}  // namespace
+
+DatasetPtr make_ade20k(const DataConfig& config, Split split) {
+  const SplitConfig& own = split_of(config, split);
+  const fs::path root = challenge_root(config, own);
+  const std::string part = split == Split::kTrain ? "training" : "validation";
+  const std::string key = fmt::format("data.{}.", name_of(split));
+  const fs::path images = folder_of(root, own.images, "images/" + part, key + "images");
+  std::vector<FilePair> pairs = match_pairs(images, folder_of(root, own.masks, "annotations/" + part, key + "masks"));
+  if (!own.list.empty()) {
+    std::vector<std::string> stems;
+    for (const FilePair& pair : pairs) stems.push_back(pair.stem);
+    std::vector<FilePair> chosen;
+    for (size_t i : read_sample_list(own.list, root, stems)) chosen.push_back(pairs[i]);
+    pairs = std::move(chosen);
+  }
+  const auto count = static_cast<size_t>(own.count);
+  if (count > 0 && count < pairs.size()) pairs.resize(count);
+
+  LabelConfig rules;
+  rules.offset = -1;
+  return std::make_shared<PairDataset>(std::move(pairs), make_class_table(config, ade20k_names(), ade20k_palette()), rules,
+                                       decode_options(config));
+}
+
+}  // namespace tessera

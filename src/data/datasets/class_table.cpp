@@ -1,0 +1,39 @@
+#include "data/datasets/class_table.h"
+
+#include <limits>
+
+#include "core/error.h"
+#include "data/datasets/palette.h"
+
+namespace tessera {
+
+ClassTable make_class_table(const DataConfig& config, std::vector<std::string> names, std::vector<Color> known_palette) {
+  TSR_CHECK(config.classes.empty() || config.classes.size() == names.size(),
+            "data.classes has {} names, but this data has {} classes; give one name per class or leave data.classes out",
+            config.classes.size(), names.size());
+  TSR_CHECK(names.size() <= static_cast<size_t>(std::numeric_limits<int16_t>::max()), "{} classes; at most {} are possible",
+            names.size(), std::numeric_limits<int16_t>::max());
+  ClassTable table;
+  table.names = config.classes.empty() ? std::move(names) : config.classes;
+  if (config.palette.empty()) {
+    table.palette = known_palette.empty() ? default_palette(table.size()) : std::move(known_palette);
+    return table;
+  }
+  TSR_CHECK(config.palette.size() == table.names.size(),
+            "data.palette has {} colours, but there are {} classes; give one [r, g, b] per class or leave data.palette out",
+            config.palette.size(), table.names.size());
+  for (size_t k = 0; k < config.palette.size(); ++k) {
+    const std::vector<int64_t>& rgb = config.palette[k];
+    TSR_CHECK(rgb.size() == 3, "data.palette: the colour of class {} has {} numbers, expected [r, g, b]", k, rgb.size());
+    Color color{};
+    for (size_t c = 0; c < 3; ++c) {
+      TSR_CHECK(rgb[c] >= 0 && rgb[c] <= 255, "data.palette: the colour of class {} has the value {}, expected 0 to 255", k,
+                rgb[c]);
+      color[c] = static_cast<uint8_t>(rgb[c]);
+    }
+    table.palette.push_back(color);
+  }
+  return table;
+}
+
+}  // namespace tessera

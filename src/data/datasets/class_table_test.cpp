@@ -1,0 +1,35 @@
+#include "data/datasets/class_table.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+TEST(ClassTable, ConfigRenamesAndRecolours) {
+  DataConfig config;
+  EXPECT_EQ(make_class_table(config, {"a", "b"}).names[1], "b");
+  EXPECT_EQ(make_class_table(config, {"a", "b"}, {{1, 2, 3}, {4, 5, 6}}).palette[1], (Color{4, 5, 6}));
+  config.classes = {"x", "y"};
+  config.palette = {{0, 0, 0}, {255, 0, 9}};
+  const ClassTable table = make_class_table(config, {"a", "b"});
+  EXPECT_EQ(table.names[0], "x");
+  EXPECT_EQ(table.palette[1], (Color{255, 0, 9}));
+}
+
+TEST(ClassTable, LengthsMustMatch) {
+  DataConfig config;
+  config.classes = {"x"};
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+  config.classes.clear();
+  config.palette = {{0, 0, 0}};
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+  config.palette = {{0, 0, 0}, {1, 2}};
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+  config.palette = {{0, 0, 0}, {1, 2, 256}};
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,113 @@
+#include "data/datasets/coco.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "data/datasets/char_reader.h"
+#include "data/datasets/class_table.h"
+#include "data/datasets/coco_outline.h"
+#include "data/datasets/load_sample.h"
+#include "data/datasets/sample_list.h"
+
+namespace tessera {
+
+CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config.coco), options_(decode_options(config)) {
+  const SplitConfig& own = split_of(config, split);
+  const fs::path root = root_of(config, own);
+  TSR_CHECK(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
+  const std::string year = fmt::format("{}2017", name_of(split));
+  images_ = root / (own.images.empty() ? year : own.images);
+  json_ = root / (own.masks.empty() ? "annotations/instances_" + year + ".json" : own.masks);
+  TSR_CHECK(fs::is_directory(images_), "no such folder: {}; set data.path or data.{}.images", images_.string(), name_of(split));
+  TSR_CHECK(fs::is_regular_file(json_), "no such file: {}; set data.path or data.{}.masks to the instances JSON",
+            json_.string(), name_of(split));
+
+  CocoFile file = read_coco_file(json_);
+  TSR_CHECK(!file.images.empty(), "{} lists no images", json_.string());
+  class_map_ = map_coco_classes(config_, file.categories);
+  classes_ = make_class_table(config, class_map_.names);
+  gather(std::move(file));
+  choose(own, root);
+}
+
+// Sorts the annotations to their images.
+void CocoDataset::gather(CocoFile file) {
+  std::unordered_map<int64_t, size_t> position;
+  for (size_t i = 0; i < file.images.size(); ++i) {
+    CocoImage& image = file.images[i];
+    const auto [place, is_new] = position.emplace(image.id, i);
+    TSR_CHECK(is_new, "{}: images '{}' and '{}' have the same id {}", json_.string(), items_[place->second].image.file_name,
+              image.file_name, image.id);
+    std::string id = fs::path(image.file_name).replace_extension().generic_string();
+    items_.push_back({std::move(id), std::move(image), 0, 0});
+  }
+  annotations_ = std::move(file.annotations);
+  const size_t all = annotations_.size();
+  std::erase_if(annotations_, [&](const CocoAnnotation& a) { return !position.contains(a.image_id); });
+  if (annotations_.size() < all) {
+    log_warn("{}: {} of {} annotations belong to images that the file does not list; they are left out", json_.string(),
+             all - annotations_.size(), all);
+  }
+  std::stable_sort(annotations_.begin(), annotations_.end(), [&](const CocoAnnotation& a, const CocoAnnotation& b) {
+    return position.at(a.image_id) < position.at(b.image_id);
+  });
+  for (size_t at = 0; at < annotations_.size();) {
+    Item& item = items_[position.at(annotations_[at].image_id)];
+    item.begin = at;
+    while (at < annotations_.size() && annotations_[at].image_id == item.image.id) ++at;
+    item.end = at;
+  }
+}
+
+void CocoDataset::choose(const SplitConfig& split, const fs::path& root) {
+  if (!split.list.empty()) {
+    std::vector<std::string> ids;
+    for (const Item& item : items_) ids.push_back(item.id);
+    std::vector<Item> chosen;
+    for (size_t i : read_sample_list(split.list, root, ids)) chosen.push_back(items_[i]);
+    items_ = std::move(chosen);
+  }
+  const auto count = static_cast<size_t>(split.count);
+  if (count > 0 && count < items_.size()) items_.resize(count);
+}
+
+LabelMap CocoDataset::draw(const Item& item) const {
+  struct Layer {
+    std::vector<PixelRun> runs;
+    double area;
+    int16_t label;
+  };
+  std::vector<Layer> layers;
+  for (size_t i = item.begin; i < item.end; ++i) {
+    const CocoAnnotation& annotation = annotations_[i];
+    try {
+      TSR_CHECK(annotation.length > 0, "it has no segmentation");
+      const auto label = class_map_.of_category.find(annotation.category_id);
+      TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", annotation.category_id);
+      std::vector<PixelRun> runs = outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size);
+      const double area = annotation.area >= 0 ? annotation.area : static_cast<double>(area_of(runs));
+      const bool hidden = annotation.crowd && !config_.crowds;
+      layers.push_back({std::move(runs), area, hidden ? kIgnoreLabel : label->second});
+    } catch (const Error& error) {
+      throw BadSample(item.id, fmt::format("{}: annotation {}: {}", json_.string(), annotation.id, error.what()));
+    }
+  }
+  if (config_.order == PaintOrder::kLargestFirst) {
+    std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.area > b.area; });
+  }
+  LabelMap labels(item.image.size.height, item.image.size.width, class_map_.unpainted);
+  for (const Layer& layer : layers) paint_runs(labels, layer.runs, layer.label);
+  return labels;
+}
+
+Sample CocoDataset::get(int64_t index) const {
+  const Item& item = items_.at(static_cast<size_t>(index));
+  const fs::path path = images_ / item.image.file_name;
+  Sample sample = load_image_sample(item.id, path, options_);
+  attach_labels(sample, draw(item), path, fmt::format("of image {} in {}", item.image.id, json_.string()));
+  return sample;
+}
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "config/data_config.h"
+#include "data/dataset.h"
+#include "data/datasets/coco_annotations.h"
+#include "data/datasets/coco_classes.h"
+#include "data/datasets/split.h"
+#include "data/decode.h"
+
+namespace tessera {
+
+// COCO instances drawn as class masks, for COCO itself and for any file in its format. Images come from
+// data.<split>.images (default train2017 or val2017), instances from data.<split>.masks (default
+// annotations/instances_train2017.json or ..._val2017.json). Every image of the file is a sample, also one without objects.
+class CocoDataset : public Dataset {
+ public:
+  CocoDataset(const DataConfig& config, Split split);
+
+  int64_t size() const override { return static_cast<int64_t>(items_.size()); }
+  Sample get(int64_t index) const override;
+  std::string id(int64_t index) const override { return items_.at(static_cast<size_t>(index)).id; }
+  const ClassTable& classes() const override { return classes_; }
+
+ private:
+  // An image and its part of annotations_.
+  struct Item {
+    std::string id;
+    CocoImage image;
+    size_t begin = 0;
+    size_t end = 0;
+  };
+
+  void gather(CocoFile file);
+  void choose(const SplitConfig& split, const fs::path& root);
+  LabelMap draw(const Item& item) const;
+
+  fs::path images_;
+  fs::path json_;
+  CocoConfig config_;
+  DecodeOptions options_;
+  CocoClassMap class_map_;
+  ClassTable classes_;
+  std::vector<CocoAnnotation> annotations_;  // grouped by image, in the file's order within one
+  std::vector<Item> items_;
+};
+
+}  // namespace tessera

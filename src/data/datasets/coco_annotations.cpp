@@ -1,0 +1,156 @@
+#include "data/datasets/coco_annotations.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.h"
+#include "data/datasets/char_reader.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+// Keeps the few fields that matter of { "images": [{...}], "annotations": [{...}], "categories": [{...}] }, ignores the rest.
+class Handler final : public nlohmann::json_sax<Json> {
+ public:
+  Handler(const fs::path& path, const CharReader& reader, CocoFile& out) : path_(path.string()), reader_(reader), out_(out) {}
+
+  bool null() override { return true; }
+  bool boolean(bool value) override { return number(value ? 1 : 0); }
+  bool number_integer(number_integer_t value) override { return number(static_cast<double>(value), value); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return number(static_cast<double>(value), static_cast<int64_t>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return number(value); }
+  bool binary(binary_t&) override { return true; }
+
+  bool string(string_t& value) override {
+    if (depth_ != kEntry) return true;
+    if (section_ == "images" && key_ == "file_name") image_.file_name = value;
+    if (section_ == "categories" && key_ == "name") category_.name = value;
+    if (section_ == "categories" && key_ == "supercategory") category_.supercategory = value;
+    return true;
+  }
+
+  bool key(string_t& value) override {
+    if (depth_ == 1) section_ = value;
+    if (depth_ == kEntry) key_ = value;
+    return true;
+  }
+
+  bool start_object(std::size_t) override {
+    open();
+    if (depth_ == kEntry) {
+      image_ = {};
+      annotation_ = {};
+      category_ = {};
+    }
+    return true;
+  }
+  bool end_object() override {
+    if (depth_ == kEntry) keep_entry();
+    close();
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    open();
+    if (depth_ == 2) sections_.insert(section_);
+    return true;
+  }
+  bool end_array() override {
+    close();
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    fail("{} is not valid JSON (damaged or cut off?): {}", path_, error.what());
+  }
+
+  void check_sections() const {
+    for (const char* name : {"images", "annotations", "categories"}) {
+      TSR_CHECK(sections_.contains(name),
+                "{} has no list '{}'; expected a COCO instances file with images, annotations, categories", path_, name);
+    }
+  }
+
+ private:
+  static constexpr int kEntry = 3;  // { "images": [ { here
+
+  // Brackets need no look-ahead, so when one is reported the reader stands right behind it.
+  void open() {
+    if (++depth_ == kEntry + 1 && section_ == "annotations" && key_ == "segmentation")
+      annotation_.offset = reader_.offset() - 1;
+  }
+  void close() {
+    if (depth_-- == kEntry + 1 && section_ == "annotations" && key_ == "segmentation") {
+      annotation_.length = reader_.offset() - annotation_.offset;
+    }
+  }
+
+  bool number(double value) { return number(value, static_cast<int64_t>(value)); }
+  bool number(double value, int64_t whole) {
+    if (depth_ != kEntry) return true;
+    if (section_ == "images") {
+      if (key_ == "id") image_.id = whole;
+      if (key_ == "height") image_.size.height = static_cast<int>(whole);
+      if (key_ == "width") image_.size.width = static_cast<int>(whole);
+    } else if (section_ == "annotations") {
+      if (key_ == "id") annotation_.id = whole;
+      if (key_ == "image_id") annotation_.image_id = whole;
+      if (key_ == "category_id") annotation_.category_id = whole;
+      if (key_ == "area") annotation_.area = value;
+      if (key_ == "iscrowd") annotation_.crowd = whole != 0;
+    } else if (section_ == "categories" && key_ == "id") {
+      category_.id = whole;
+    }
+    return true;
+  }
+
+  void keep_entry() {
+    if (section_ == "images") {
+      TSR_CHECK(image_.id >= 0, "{}: image {} has no 'id'", path_, out_.images.size());
+      TSR_CHECK(!image_.file_name.empty(), "{}: image {} has no 'file_name'", path_, image_.id);
+      TSR_CHECK(image_.size.height > 0 && image_.size.width > 0, "{}: image {} lacks 'height' or 'width'", path_, image_.id);
+      out_.images.push_back(std::move(image_));
+    } else if (section_ == "annotations") {
+      TSR_CHECK(annotation_.id >= 0, "{}: annotation {} has no 'id'", path_, out_.annotations.size());
+      TSR_CHECK(annotation_.image_id >= 0, "{}: annotation {} has no 'image_id'", path_, annotation_.id);
+      TSR_CHECK(annotation_.category_id >= 0, "{}: annotation {} has no 'category_id'", path_, annotation_.id);
+      out_.annotations.push_back(annotation_);
+    } else if (section_ == "categories") {
+      TSR_CHECK(category_.id >= 0 && !category_.name.empty(), "{}: category {} lacks 'id' or 'name'", path_,
+                out_.categories.size());
+      out_.categories.push_back(std::move(category_));
+    }
+  }
+
+  std::string path_;
+  const CharReader& reader_;
+  CocoFile& out_;
+  int depth_ = 0;
+  std::string section_, key_;
+  std::set<std::string> sections_;
+  CocoImage image_;
+  CocoAnnotation annotation_;
+  CocoCategory category_;
+};
+
+}  // namespace
+
+CocoFile read_coco_file(const fs::path& path) {
+  CocoFile file;
+  CharReader reader(path);
+  Handler handler(path, reader, file);
+  Json::sax_parse(CharIterator(reader), CharIterator(), &handler);
+  handler.check_sections();
+  std::sort(file.categories.begin(), file.categories.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  for (size_t i = 1; i < file.categories.size(); ++i) {
+    TSR_CHECK(file.categories[i - 1].id != file.categories[i].id, "{}: categories '{}' and '{}' have the same id {}",
+              path.string(), file.categories[i - 1].name, file.categories[i].name, file.categories[i].id);
+  }
+  return file;
+}
+
+}  // namespace tessera

@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "core/image.h"
+
+namespace tessera {
+
+struct CocoImage {
+  int64_t id = -1;
+  std::string file_name;
+  Size size;
+};
+
+struct CocoCategory {
+  int64_t id = -1;
+  std::string name;
+  std::string supercategory;  // may be empty
+};
+
+// An instance without its outline: that stays in the file, at [offset, offset + length), until the sample is asked for.
+// The outlines are nine tenths of the 450 MB of COCO 2017's training file.
+struct CocoAnnotation {
+  int64_t id = -1;
+  int64_t image_id = -1;
+  int64_t category_id = -1;
+  double area = -1;  // < 0: not given
+  bool crowd = false;
+  int64_t offset = 0;
+  int64_t length = 0;  // 0: no segmentation
+};
+
+struct CocoFile {
+  std::vector<CocoImage> images;
+  std::vector<CocoAnnotation> annotations;
+  std::vector<CocoCategory> categories;  // in order of their id
+};
+
+// Reads an instances file as a stream. Throws Error, naming the file, for broken JSON (with the position), for a missing
+// section, and for an image, annotation or category without the keys that place it.
+CocoFile read_coco_file(const fs::path& path);
+
+}  // namespace tessera

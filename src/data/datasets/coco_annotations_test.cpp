@@ -1,0 +1,70 @@
+#include "data/datasets/coco_annotations.h"
+
+#include <gtest/gtest.h>
+
+#include "data/datasets/char_reader.h"
+#include "support/fixtures.h"
+#include "support/image_files.h"
+
+namespace tessera {
+namespace {
+
+using testing::message_of;
+using testing::TempFolder;
+
+constexpr std::string_view kSmall = R"({"info": {"images": [1, {"id": 3}]},
+  "images": [{"id": 4, "file_name": "a.jpg", "height": 2, "width": 3, "extra": {"id": 9}}],
+  "annotations": [{"id": 6, "image_id": 4, "category_id": 2, "area": 1.5, "iscrowd": 1, "bbox": [1, 2, 3, 4],
+                   "segmentation": {"size": [2, 3], "counts": [6]}},
+                  {"segmentation": [[0,0,1,0,1,1]], "id": 7, "image_id": 4, "category_id": 1}],
+  "categories": [{"id": 2, "name": "b", "supercategory": "s"}, {"id": 1, "name": "a"}]})";
+
+TEST(CocoAnnotations, KeepsFieldsAndWhereOutlinesLie) {
+  TempFolder folder;
+  write_file(folder / "x.json", kSmall);
+  const CocoFile file = read_coco_file(folder / "x.json");
+  ASSERT_EQ(file.images.size(), 1U);
+  EXPECT_EQ(file.images[0].id, 4);
+  EXPECT_EQ(file.images[0].size, (Size{2, 3}));
+  ASSERT_EQ(file.annotations.size(), 2U);
+  EXPECT_TRUE(file.annotations[0].crowd);
+  EXPECT_EQ(file.annotations[0].area, 1.5);
+  EXPECT_LT(file.annotations[1].area, 0);
+  EXPECT_EQ(read_range(folder / "x.json", file.annotations[0].offset, file.annotations[0].length),
+            R"({"size": [2, 3], "counts": [6]})");
+  EXPECT_EQ(read_range(folder / "x.json", file.annotations[1].offset, file.annotations[1].length), "[[0,0,1,0,1,1]]");
+  ASSERT_EQ(file.categories.size(), 2U);
+  EXPECT_EQ(file.categories[0].name, "a");
+}
+
+TEST(CocoAnnotations, OffsetsHoldBeyondTheReadBuffer) {
+  TempFolder folder;
+  const std::string padding = "{\"info\": \"" + std::string(3 << 20, ' ') + "\", ";
+  write_file(folder / "x.json", padding + std::string(kSmall.substr(1)));
+  const CocoFile file = read_coco_file(folder / "x.json");
+  EXPECT_EQ(read_range(folder / "x.json", file.annotations[1].offset, file.annotations[1].length), "[[0,0,1,0,1,1]]");
+}
+
+std::string read_error(const std::string& json) {
+  TempFolder folder;
+  write_file(folder / "x.json", json);
+  const std::string message = message_of([&] { read_coco_file(folder / "x.json"); });
+  EXPECT_CONTAINS(message, "x.json");
+  return message;
+}
+
+TEST(CocoAnnotations, BrokenFilesAreNamed) {
+  EXPECT_CONTAINS(read_error(std::string(kSmall.substr(0, 300))), "not valid JSON");
+  EXPECT_CONTAINS(read_error(""), "not valid JSON");
+  EXPECT_CONTAINS(read_error("{}"), "no list 'images'");
+  EXPECT_CONTAINS(read_error(R"({"images": [], "categories": []})"), "no list 'annotations'");
+  EXPECT_CONTAINS(read_error(R"({"images": [{"id": 5, "file_name": "a.jpg"}]})"), "image 5 lacks 'height' or 'width'");
+  EXPECT_CONTAINS(read_error(R"({"annotations": [{"id": 5, "category_id": 1}]})"), "annotation 5 has no 'image_id'");
+  EXPECT_CONTAINS(
+      read_error(R"({"categories": [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}], "images": [], "annotations": []})"),
+      "have the same id 1");
+  EXPECT_CONTAINS(message_of([] { read_coco_file("/nowhere/x.json"); }), "no such file");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,46 @@
+#include "data/datasets/coco_outline.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "data/datasets/polygon.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<PixelRun> polygon_runs(const Json& polygons, Size image) {
+  TSR_CHECK(!polygons.empty(), "segmentation is an empty list, expected polygons");
+  std::vector<PixelRun> runs;
+  for (const Json& polygon : polygons) {
+    TSR_CHECK(polygon.is_array(), "segmentation holds {}, expected a list of polygons, each a list of numbers",
+              polygon.type_name());
+    const std::vector<PixelRun> part = fill_polygon(polygon.get<std::vector<double>>(), image);
+    runs.insert(runs.end(), part.begin(), part.end());
+  }
+  return runs;
+}
+
+std::vector<PixelRun> rle_runs(const Json& rle, Size image) {
+  TSR_CHECK(rle.contains("counts") && rle.contains("size"), "RLE segmentation lacks 'counts' or 'size'");
+  const auto size = rle.at("size").get<std::vector<int>>();
+  TSR_CHECK(size.size() == 2 && Size(size[0], size[1]) == image, "RLE segmentation has the size [{}], its image is [{}, {}]",
+            fmt::join(size, ", "), image.height, image.width);
+  const Json& counts = rle.at("counts");
+  if (counts.is_string()) return runs_from_lengths(parse_rle_string(counts.get_ref<const std::string&>()), image);
+  return runs_from_lengths(counts.get<std::vector<int64_t>>(), image);
+}
+
+}  // namespace
+
+std::vector<PixelRun> outline_runs(std::string_view json, Size image) {
+  try {
+    const Json value = Json::parse(json);
+    return value.is_array() ? polygon_runs(value, image) : rle_runs(value, image);
+  } catch (const Json::exception& error) {
+    fail("segmentation cannot be read: {}", error.what());
+  }
+}
+
+}  // namespace tessera

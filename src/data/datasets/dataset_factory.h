@@ -1,0 +1,12 @@
+#pragma once
+#include "config/data_config.h"
+#include "data/dataset.h"
+#include "data/datasets/split.h"
+
+namespace tessera {
+
+// The samples of a split as the config describes them. Throws Error when the source cannot be opened; single samples that
+// cannot be read show up later, as BadSample from `get`.
+DatasetPtr make_dataset(const DataConfig& config, Split split);
+
+}  // namespace tessera

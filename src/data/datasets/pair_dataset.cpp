@@ -1,0 +1,21 @@
+#include "data/datasets/pair_dataset.h"
+
+#include <utility>
+
+#include "data/datasets/load_sample.h"
+
+namespace tessera {
+
+PairDataset::PairDataset(std::vector<FilePair> pairs, ClassTable classes, LabelConfig rules, DecodeOptions options)
+    : pairs_(std::move(pairs)), classes_(std::move(classes)), rules_(std::move(rules)), options_(options) {}
+
+Sample PairDataset::get(int64_t index) const {
+  const FilePair& pair = pairs_.at(static_cast<size_t>(index));
+  if (pair.mask.empty()) throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
+  Sample sample = load_image_sample(pair.stem, pair.image, options_);
+  LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size());
+  attach_labels(sample, std::move(labels), pair.image, pair.mask.string());
+  return sample;
+}
+
+}  // namespace tessera

@@ -1,0 +1,124 @@
+#include "data/datasets/pairs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "data/datasets/class_table.h"
+#include "data/datasets/load_sample.h"
+#include "data/datasets/pair_dataset.h"
+#include "data/datasets/sample_list.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::array<std::string_view, 3> kImageFolders = {"images", "imgs", "image"};
+constexpr std::array<std::string_view, 4> kMaskFolders = {"masks", "annotations", "labels", "mask"};
+
+std::string folders_in(const fs::path& root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) names.push_back(entry->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+fs::path find_folder(const fs::path& root, const std::string& given, std::span<const std::string_view> usual,
+                     std::string_view key) {
+  if (!given.empty()) {
+    TSR_CHECK(fs::is_directory(root / given), "{}: no such folder: {}; folders in {}: {}", key, (root / given).string(),
+              root.string(), folders_in(root));
+    return root / given;
+  }
+  for (std::string_view name : usual) {
+    if (fs::is_directory(root / name)) return root / name;
+  }
+  fail("set {}: none of the usual folders ({}) is in {}; folders there: {}", key, fmt::join(usual, ", "), root.string(),
+       folders_in(root));
+}
+
+std::vector<FilePair> find_pairs(const DataConfig& config, const SplitConfig& split, Split which) {
+  const fs::path root = root_of(config, split);
+  TSR_CHECK(!root.empty(), "data.path is not set: give the folder that holds the images and masks");
+  TSR_CHECK(fs::is_directory(root), "data.path: no such folder: {}", root.string());
+  const std::string key = fmt::format("data.{}.", name_of(which));
+  const fs::path images = find_folder(root, split.images, kImageFolders, key + "images");
+  return match_pairs(images, find_folder(root, split.masks, kMaskFolders, key + "masks"));
+}
+
+std::vector<std::string> stems_of(const std::vector<FilePair>& pairs) {
+  std::vector<std::string> stems;
+  for (const FilePair& pair : pairs) stems.push_back(pair.stem);
+  return stems;
+}
+
+std::vector<size_t> listed(const DataConfig& config, const SplitConfig& split, const std::vector<FilePair>& pairs) {
+  return read_sample_list(split.list, root_of(config, split), stems_of(pairs));
+}
+
+// Which of `pool` (positions in stem order) are held out for val.
+std::vector<bool> draw_held_out(const DataConfig& config, std::vector<size_t> pool, size_t total) {
+  std::sort(pool.begin(), pool.end());
+  Rng rng(static_cast<uint64_t>(config.split_seed), Stream::kSplit);
+  for (size_t i = pool.size(); i > 1; --i) std::swap(pool[i - 1], pool[rng.below(static_cast<uint32_t>(i))]);
+  auto count = static_cast<size_t>(std::lround(config.val_share * static_cast<double>(pool.size())));
+  if (config.val_share > 0 && config.val_share < 1 && pool.size() >= 2) count = std::clamp<size_t>(count, 1, pool.size() - 1);
+  std::vector<bool> held_out(total, false);
+  for (size_t i = 0; i < count; ++i) held_out[pool[i]] = true;
+  return held_out;
+}
+
+std::vector<size_t> choose(const DataConfig& config, Split split, const std::vector<FilePair>& pairs) {
+  std::vector<size_t> all(pairs.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  const bool val_has_folders = !config.val.images.empty() || !config.val.path.empty();
+  const SplitConfig& own = split_of(config, split);
+  if (val_has_folders) return own.list.empty() ? all : listed(config, own, pairs);
+
+  const std::vector<size_t> pool = config.train.list.empty() ? all : listed(config, config.train, pairs);
+  std::vector<bool> held_out(pairs.size(), false);
+  if (!config.val.list.empty()) {
+    const std::vector<size_t> val = listed(config, config.val, pairs);
+    if (split == Split::kVal) return val;
+    if (!config.train.list.empty()) return pool;
+    for (size_t i : val) held_out[i] = true;
+  } else {
+    held_out = draw_held_out(config, pool, pairs.size());
+  }
+  std::vector<size_t> chosen;
+  for (size_t i : split == Split::kVal ? all : pool) {
+    if (held_out[i] == (split == Split::kVal)) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+std::vector<std::string> class_names(const DataConfig& config) {
+  if (!config.classes.empty()) return config.classes;
+  TSR_CHECK(config.labels.binary, "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
+  return {"background", "foreground"};
+}
+
+}  // namespace
+
+DatasetPtr make_pairs(const DataConfig& config, Split split) {
+  const std::vector<std::string> names = class_names(config);
+  const bool val_has_folders = !config.val.images.empty() || !config.val.path.empty();
+  // The folders of a val that is only a part of train are train's.
+  const Split folders = split == Split::kVal && val_has_folders ? Split::kVal : Split::kTrain;
+  const std::vector<FilePair> pairs = find_pairs(config, split_of(config, folders), folders);
+
+  std::vector<FilePair> chosen;
+  for (size_t i : choose(config, split, pairs)) chosen.push_back(pairs[i]);
+  const auto count = static_cast<size_t>(split_of(config, split).count);
+  if (count > 0 && count < chosen.size()) chosen.resize(count);
+  return std::make_shared<PairDataset>(std::move(chosen), make_class_table(config, names), config.labels,
+                                       decode_options(config));
+}
+
+}  // namespace tessera

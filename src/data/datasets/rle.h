@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/image.h"
+
+namespace tessera {
+
+// A stretch of set pixels, [begin, end), in COCO's column-major order: pixel (y, x) is at x * height + y.
+struct PixelRun {
+  int64_t begin = 0;
+  int64_t end = 0;
+  friend bool operator==(const PixelRun&, const PixelRun&) = default;
+};
+
+// The lengths held by a compressed RLE string of COCO: signed numbers in groups of 5 bits from character '0' on, lowest
+// group first, bit 6 says that more follow; from the fourth on a number is the difference to the one two before it.
+// Throws Error for other characters and for a string that ends within a number.
+std::vector<int64_t> parse_rle_string(std::string_view text);
+
+// The set stretches of lengths that alternate between unset and set, beginning with unset. Throws Error unless all are
+// >= 0 and they add up to the pixels of `size`.
+std::vector<PixelRun> runs_from_lengths(std::span<const int64_t> lengths, Size size);
+
+int64_t area_of(std::span<const PixelRun> runs);
+
+void paint_runs(LabelMap& labels, std::span<const PixelRun> runs, int16_t label);
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+#include "data/datasets/sample_list.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/error.h"
+#include "core/suggest.h"
+#include "data/datasets/pair_matching.h"
+
+namespace tessera {
+namespace {
+
+std::string stem_of(const std::string& line) {
+  const size_t begin = line.find_first_not_of(" \t");
+  fs::path path(begin == std::string::npos ? "" : line.substr(begin));
+  if (is_image_file(path)) path.replace_extension();
+  return path.generic_string();
+}
+
+}  // namespace
+
+std::vector<size_t> read_sample_list(const std::string& list, const fs::path& root, std::span<const std::string> stems) {
+  const fs::path below_root = root / list;
+  const fs::path file = fs::exists(below_root) || !fs::exists(list) ? below_root : fs::path(list);
+
+  std::unordered_map<std::string, size_t> positions;
+  for (size_t i = 0; i < stems.size(); ++i) positions.emplace(stems[i], i);
+
+  std::vector<size_t> picked;
+  std::unordered_set<size_t> seen;
+  for (const std::string& line : read_lines(file)) {
+    const std::string stem = stem_of(line);
+    if (stem.empty()) continue;
+    const auto place = positions.find(stem);
+    TSR_CHECK(place != positions.end(), "{} names the sample '{}', but there is none among the {} found{}", file.string(), stem,
+              stems.size(), did_you_mean(stem, stems));
+    TSR_CHECK(seen.insert(place->second).second, "{} names the sample '{}' twice; remove one line", file.string(), stem);
+    picked.push_back(place->second);
+  }
+  TSR_CHECK(!picked.empty(), "{} names no samples: expected one stem per line", file.string());
+  return picked;
+}
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "core/image.h"
+
+namespace tessera {
+
+struct DecodeOptions {
+  int channels = 3;              // 1 grey, 3 RGB, other: as in the file, which must have that many (pages of a TIFF count)
+  bool exif_orientation = true;  // turn JPEGs as their EXIF tag says; a TIFF's own Orientation tag is always followed
+};
+
+enum class FileFormat { kJpeg, kPng, kTiff };
+
+// By the first bytes, never by the name. Throws Error saying what the file looks like instead.
+FileFormat detect_format(std::span<const uint8_t> bytes);
+
+// The bytes of a JPEG, PNG or TIFF file as pixels. Any number of threads. Throws Error with the reason, without a file name:
+// the caller knows what the bytes are called.
+Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options);
+
+}  // namespace tessera

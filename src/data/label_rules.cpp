@@ -1,0 +1,125 @@
+#include "data/label_rules.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+int32_t pack(int64_t r, int64_t g, int64_t b) {
+  return static_cast<int32_t>(r << 16 | g << 8 | b);
+}
+
+// Decides for one stored value at a time; `apply_label_rules` asks once per distinct value.
+class Rules {
+ public:
+  Rules(const RawMask& mask, const LabelConfig& config, int num_classes)
+      : mask_(mask),
+        config_(config),
+        num_classes_(num_classes),
+        packed_grey_(mask.rgb && !config.binary && config.colors.empty()) {
+    for (size_t i = 0; i < config.colors.size(); ++i) {
+      const std::vector<int64_t>& color = config.colors[i];
+      TSR_CHECK(color.size() == 3, "data.labels.colors[{}] has {} numbers: expected [r, g, b]", i, color.size());
+      class_of_color_.emplace(pack(color[0], color[1], color[2]), static_cast<int64_t>(i));
+    }
+  }
+
+  int16_t label(int32_t stored, size_t at) const {
+    const int32_t value = packed_grey_ ? stored & 0xFF : stored;
+    if (std::find(config_.ignore.begin(), config_.ignore.end(), value) != config_.ignore.end()) return kIgnoreLabel;
+    if (config_.binary) return in_range(value != 0 ? 1 : 0, value, at);
+    if (!config_.colors.empty()) return in_range(class_of_color(value, at), value, at);
+
+    const bool unlabelled = value == unlabelled_value();
+    int64_t label = value;
+    if (!config_.map.empty()) {
+      const auto found = config_.map.find(value);
+      if (found == config_.map.end() && unlabelled) return kIgnoreLabel;
+      TSR_CHECK(found != config_.map.end(),
+                "label {} at {} is not in data.labels.map ({} entries); add it there or to data.labels.ignore", value,
+                place(at), config_.map.size());
+      label = found->second;
+    }
+    label += config_.offset;
+    if (label < 0 || (unlabelled && label >= num_classes_)) return kIgnoreLabel;
+    return in_range(label, value, at);
+  }
+
+ private:
+  int32_t unlabelled_value() const {
+    if (mask_.rgb || mask_.bits == 8) return 255;
+    return mask_.bits == 16 ? 65535 : -1;
+  }
+
+  std::string place(size_t at) const {
+    const auto width = static_cast<size_t>(mask_.width);
+    return fmt::format("(y {}, x {})", at / width, at % width);
+  }
+
+  int64_t class_of_color(int32_t value, size_t at) const {
+    const auto index = static_cast<size_t>(value);
+    int32_t color = value;
+    if (!mask_.rgb && index < mask_.palette.size()) {
+      color = pack(mask_.palette[index][0], mask_.palette[index][1], mask_.palette[index][2]);
+    } else if (!mask_.rgb) {
+      color = pack(value & 0xFF, value & 0xFF, value & 0xFF);
+    }
+    const auto found = class_of_color_.find(color);
+    TSR_CHECK(found != class_of_color_.end(),
+              "colour [{}, {}, {}] at {} is not one of the {} in data.labels.colors; add it, or put {} into data.labels.ignore",
+              color >> 16, color >> 8 & 0xFF, color & 0xFF, place(at), config_.colors.size(), value);
+    return found->second;
+  }
+
+  int16_t in_range(int64_t label, int32_t value, size_t at) const {
+    if (label >= 0 && label < num_classes_) return static_cast<int16_t>(label);
+    const std::string after = config_.offset != 0 ? fmt::format(" after offset {}", config_.offset) : "";
+    fail("label {} at {}: expected 0..{} ({} classes){}; set data.labels.map/ignore or data.classes", value, place(at),
+         num_classes_ - 1, num_classes_, after);
+  }
+
+  const RawMask& mask_;
+  const LabelConfig& config_;
+  int num_classes_;
+  bool packed_grey_;
+  std::unordered_map<int32_t, int64_t> class_of_color_;
+};
+
+void check_grey_in_disguise(const RawMask& mask) {
+  for (size_t i = 0; i < mask.values.size(); ++i) {
+    const int32_t v = mask.values[i];
+    TSR_CHECK((v & 0xFF) == (v >> 8 & 0xFF) && (v & 0xFF) == v >> 16,
+              "the mask is coloured ([{}, {}, {}] at (y {}, x {})): expected grey or palette values; list the class colours in "
+              "data.labels.colors",
+              v >> 16, v >> 8 & 0xFF, v & 0xFF, i / static_cast<size_t>(mask.width), i % static_cast<size_t>(mask.width));
+  }
+}
+
+}  // namespace
+
+LabelMap apply_label_rules(const RawMask& mask, const LabelConfig& config, int num_classes) {
+  if (mask.rgb && !config.binary && config.colors.empty()) check_grey_in_disguise(mask);
+  const Rules rules(mask, config, num_classes);
+  LabelMap out(mask.height, mask.width);
+  // Masks have few distinct values: each is decided once. Neighbours are mostly equal, which skips even the lookup.
+  std::unordered_map<int32_t, int16_t> decided;
+  std::optional<int32_t> last;
+  int16_t label = kIgnoreLabel;
+  for (size_t i = 0; i < mask.values.size(); ++i) {
+    const int32_t value = mask.values[i];
+    if (value != last) {
+      const auto found = decided.find(value);
+      label = found != decided.end() ? found->second : decided.emplace(value, rules.label(value, i)).first->second;
+      last = value;
+    }
+    out.labels[i] = label;
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,72 @@
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/quarantine.h"
+#include "data/sampler.h"
+#include "data/transform.h"
+#include "tensor/batch.h"
+
+namespace tessera {
+
+struct LoaderOptions {
+  int64_t batch_size = 16;
+  uint64_t seed = 0;
+  // performance
+  int threads = 1;
+  int prefetch = 4;  // batches held in memory at most
+  bool pin_memory = false;
+};
+
+// Training batches in order, made ahead by threads of this process. Batch `step` is a function of (data, options.seed, step):
+// the number of threads, a restart at any step and bad samples elsewhere do not change it. A bad sample is quarantined and
+// replaced by one drawn from (seed, epoch, its index).
+class Loader {
+ public:
+  // `dataset` and `pipeline` and `quarantine` must outlive the loader.
+  Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine, LoaderOptions options, int64_t first_step);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // The next batch. Rethrows what a worker threw.
+  Batch next();
+
+  int64_t batches_per_epoch() const { return sampler_.batches_per_epoch(); }
+  double seconds_waited() const { return seconds_waited_; }  // by callers of `next`, in total
+
+ private:
+  struct Slot {
+    std::vector<int64_t> indices;
+    Batch batch;
+    int64_t taken = 0;  // samples handed to workers
+    int64_t done = 0;
+    std::exception_ptr error;
+  };
+
+  void work();
+  Sample load(int64_t index, int64_t epoch, int64_t& used_index);
+  void place(Slot& slot, int64_t position, Sample sample, int64_t index);
+
+  const Dataset& dataset_;
+  const Pipeline& pipeline_;
+  Quarantine& quarantine_;
+  LoaderOptions options_;
+  Sampler sampler_;
+
+  std::mutex mutex_;
+  std::condition_variable space_, ready_;
+  std::map<int64_t, Slot> slots_;  // by step; stable addresses
+  int64_t next_out_;               // step that `next` returns
+  int64_t next_in_;                // step whose samples are handed out
+  bool stop_ = false;
+  double seconds_waited_ = 0;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/image.h"
+
+namespace tessera {
+
+// A label image as stored, before values become classes.
+struct RawMask {
+  int height = 0;
+  int width = 0;
+  bool rgb = false;             // values are packed colours 0xRRGGBB, else grey values or palette indices
+  std::vector<int32_t> values;  // (height, width)
+  int bits = 8;                 // of a stored grey value or index
+  std::vector<Color> palette;   // of a palette mask: the colours of its indices, for data.labels.colors
+};
+
+// PNG or TIFF. A palette gives its INDEX, not its colour; grey of 1 to 16 bits gives the stored value; alpha is dropped.
+// Throws Error for JPEG, whose compression invents values between the labels, and for files that are no label image.
+RawMask decode_mask(std::span<const uint8_t> bytes);
+
+}  // namespace tessera

@@ -1,0 +1,13 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include "config/data_config.h"
+#include "tensor/batch.h"
+
+namespace tessera {
+
+// Pixels to network input, on the device of `images`: (N, H, W, C) bytes or floats to (N, C, H, W) of type `type`, stored
+// channels-last. The same function serves training, evaluation and prediction.
+at::Tensor normalize_images(const at::Tensor& images, float max_value, const NormalizeConfig& config, at::ScalarType type);
+
+}  // namespace tessera

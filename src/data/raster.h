@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/image.h"
+
+namespace tessera {
+
+// What the channels of a file mean. A stack is channels without a known meaning: pages, or samples nobody explains.
+enum class ColorKind { kGrey, kGreyAlpha, kRgb, kRgba, kCmyk, kPalette, kStack };
+
+// A decoded file before any conversion: masks need the stored values, images the colours they stand for.
+struct Raster {
+  Image image;  // as stored: 1, 2 and 4 bits are not stretched to 0..255, palette indices are not looked up
+  ColorKind kind = ColorKind::kGrey;
+  int bits = 8;                // of one stored value
+  std::vector<Color> palette;  // kPalette: the colour of each index
+};
+
+// Whatever a header says, no more than this is decoded: a forged header must not take the machine's memory.
+inline constexpr uint64_t kMaxPixels = uint64_t{1} << 30;
+inline constexpr uint64_t kMaxDecodedBytes = uint64_t{1} << 32;
+
+// Throws unless the sizes in a header are above zero and below the limits. `bytes_per_value`: after decoding.
+void check_dimensions(std::string_view format, uint64_t width, uint64_t height, uint64_t channels, uint64_t bytes_per_value);
+
+}  // namespace tessera

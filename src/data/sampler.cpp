@@ -1,0 +1,33 @@
+#include "data/sampler.h"
+
+#include <numeric>
+
+#include "core/error.h"
+#include "core/rng.h"
+
+namespace tessera {
+
+Sampler::Sampler(int64_t size, int64_t batch_size, uint64_t seed) : size_(size), batch_size_(batch_size), seed_(seed) {
+  TSR_CHECK(size > 0, "the training set is empty");
+  batches_per_epoch_ = (size + batch_size - 1) / batch_size;
+}
+
+const std::vector<int64_t>& Sampler::order(int64_t epoch) {
+  if (epoch == cached_epoch_) return cached_;
+  cached_.resize(static_cast<size_t>(size_));
+  std::iota(cached_.begin(), cached_.end(), int64_t{0});
+  Rng rng(seed_, Stream::kOrder, static_cast<uint64_t>(epoch));
+  for (size_t i = cached_.size(); i > 1; --i) std::swap(cached_[i - 1], cached_[rng.below(static_cast<uint32_t>(i))]);
+  cached_epoch_ = epoch;
+  return cached_;
+}
+
+std::vector<int64_t> Sampler::batch(int64_t step) {
+  const auto& all = order(step / batches_per_epoch_);
+  const int64_t first = step % batches_per_epoch_ * batch_size_;
+  std::vector<int64_t> picked;
+  for (int64_t i = first; i < first + batch_size_; ++i) picked.push_back(all[static_cast<size_t>(i % size_)]);
+  return picked;
+}
+
+}  // namespace tessera

@@ -1,0 +1,66 @@
+#include "data/transforms/make_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include "support/samples.h"
+
+namespace tessera {
+namespace {
+
+std::vector<TransformConfig> everything() {
+  return {ScaleJitterConfig{},
+          RotateConfig{},
+          RandomCropConfig{{24, 24}, 0.75, 10},
+          FlipConfig{},
+          BlurConfig{},
+          PhotometricConfig{},
+          PadConfig{{30, 30}, true},
+          ResizeConfig{ResizeMode::kExact, {16, 16}}};
+}
+
+Sample run(const Pipeline& pipeline, uint64_t seed, uint64_t epoch, uint64_t index, int channels = 3, bool floats = false) {
+  Sample sample = testing::numbered_sample({40, 50}, channels, floats);
+  run_pipeline(pipeline, sample, seed, epoch, index);
+  return sample;
+}
+
+TEST(Pipeline, ResultIsAFunctionOfSeedEpochAndIndexWhateverTheOrderOfCalls) {
+  const Pipeline pipeline = make_pipeline(everything()), other = make_pipeline(everything());
+  std::vector<Sample> forwards;
+  for (uint64_t i = 0; i < 6; ++i) forwards.push_back(run(pipeline, 1, 2, i));
+  for (uint64_t i = 6; i-- > 0;) {
+    const Sample again = run(other, 1, 2, i);
+    EXPECT_EQ(again.image.bytes(), forwards[i].image.bytes());
+    EXPECT_EQ(again.labels->labels, forwards[i].labels->labels);
+  }
+  EXPECT_NE(run(pipeline, 1, 3, 0).image.bytes(), forwards[0].image.bytes());
+  EXPECT_NE(run(pipeline, 2, 2, 0).image.bytes(), forwards[0].image.bytes());
+}
+
+TEST(Pipeline, WorksForAnyChannelsAndDepth) {
+  const Pipeline pipeline = make_pipeline(everything());
+  for (int channels : {1, 2, 3, 5}) {
+    for (bool floats : {false, true}) {
+      const Sample sample = run(pipeline, 1, 1, 1, channels, floats);
+      EXPECT_EQ(sample.image.size(), (Size{16, 16}));
+      EXPECT_EQ(sample.image.channels, channels);
+      EXPECT_EQ(sample.image.is_bytes(), !floats);
+      EXPECT_EQ(sample.labels->size(), (Size{16, 16}));
+    }
+  }
+}
+
+TEST(Pipeline, SetsAMissingPlacement) {
+  Sample sample = testing::numbered_sample({10, 20});
+  sample.placement = {};
+  run_pipeline(make_pipeline({ResizeConfig{ResizeMode::kPad, {20, 20}}}), sample, 0, 0, 0);
+  EXPECT_EQ(sample.placement.original, (Size{10, 20}));
+  EXPECT_EQ(sample.placement.y, 5);
+}
+
+TEST(Pipeline, TheEmptyOneDoesNothing) {
+  EXPECT_EQ(run({}, 1, 1, 1).image.bytes(), testing::numbered_sample({40, 50}).image.bytes());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,20 @@
+#pragma once
+#include "config/transform_config.h"
+#include "data/transform.h"
+
+namespace tessera {
+
+// Cuts a window at a random place. An image smaller than the window is padded at the right and bottom first. With
+// max_class_share below 1 a window is drawn again, up to `retries` times, until it shows at least two classes of which
+// none fills max_class_share of the labelled pixels or more; the last one drawn is taken in any case.
+class RandomCrop : public Transform {
+ public:
+  explicit RandomCrop(const RandomCropConfig& config) : config_(config) {}
+  void apply(Sample& sample, Rng rng) const override;
+
+ private:
+  bool is_varied(const LabelMap& labels, int top, int left) const;
+  RandomCropConfig config_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,18 @@
+#pragma once
+#include "config/transform_config.h"
+#include "data/transform.h"
+
+namespace tessera {
+
+// Brings every image to one size. With a size that is not square, `short` makes both sides at least as large as asked (one
+// of them exactly), `long` both at most as large.
+class Resize : public Transform {
+ public:
+  explicit Resize(const ResizeConfig& config) : config_(config) {}
+  void apply(Sample& sample, Rng rng) const override;
+
+ private:
+  ResizeConfig config_;
+};
+
+}  // namespace tessera

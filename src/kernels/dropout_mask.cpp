@@ -1,0 +1,46 @@
+#include "kernels/dropout_mask.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "core/error.h"
+#include "kernels/philox.h"
+
+namespace tessera {
+namespace {
+
+at::Tensor dropout_mask_cpu(const at::Tensor& ids, int64_t per_sample, double rate, int64_t key) {
+  const at::Tensor mask = at::empty({ids.size(0), per_sample}, ids.options().dtype(at::kFloat));
+  const auto threshold = static_cast<uint32_t>(rate * 4294967296.0);
+  const auto scale = static_cast<float>(1.0 / (1.0 - rate));
+  const int64_t* id = ids.const_data_ptr<int64_t>();
+  float* out = mask.mutable_data_ptr<float>();
+  at::parallel_for(0, mask.numel(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      out[i] = dropout_factor(static_cast<uint64_t>(key), id[i / per_sample], i % per_sample, threshold, scale);
+    }
+  });
+  return mask;
+}
+
+}  // namespace
+
+at::Tensor dropout_mask(const at::Tensor& ids, int64_t per_sample, double rate, uint64_t key) {
+  TSR_CHECK(ids.dim() == 1 && ids.scalar_type() == at::kLong, "dropout_mask expects a list of int64 sample ids");
+  TSR_CHECK(rate >= 0 && rate < 1, "dropout rate {} is not in [0, 1)", rate);
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("tessera::dropout_mask", "")
+                             .typed<at::Tensor(const at::Tensor&, int64_t, double, int64_t)>();
+  return op.call(ids.contiguous(), per_sample, rate, static_cast<int64_t>(key));
+}
+
+TORCH_LIBRARY_FRAGMENT(tessera, m) {
+  m.def("dropout_mask(Tensor ids, int per_sample, float rate, int key) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl("dropout_mask", dropout_mask_cpu);
+}
+
+}  // namespace tessera

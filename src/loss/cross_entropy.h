@@ -1,0 +1,24 @@
+#pragma once
+#include <vector>
+
+#include "loss/loss_term.h"
+
+namespace tessera {
+
+// Cross entropy as torch.nn.CrossEntropyLoss defines it: the mean over labelled pixels, weighted by the weight of the pixel's
+// class; label smoothing mixes in the (class-weighted) mean of -log p over all classes.
+class CrossEntropyTerm final : public PixelMeanTerm {
+ public:
+  // class_weights: one per class, or empty for all 1.
+  CrossEntropyTerm(std::string_view name, const std::vector<double>& class_weights, double label_smoothing);
+
+  std::string_view name() const override { return name_; }
+  at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
+
+ private:
+  std::string_view name_;
+  at::Tensor class_weights_;  // (K) float64, undefined: all 1
+  double label_smoothing_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,63 @@
+#include "loss/dice.h"
+
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+struct Dice {
+  at::Tensor value;        // scalar
+  at::Tensor numerator;    // (K) 2 I + s
+  at::Tensor denominator;  // (K) T + P + s
+  at::Tensor share;        // (K) weight of each class in the mean: 1 / number of present classes, or 0
+};
+
+Dice dice_of(const at::Tensor& prediction_sums, const at::Tensor& label_counts, double smooth, int first_class) {
+  at::Tensor present = label_counts.gt(0).to(at::kDouble);
+  present.narrow(0, 0, first_class).zero_();
+  Dice dice;
+  dice.share = present / present.sum().clamp_min(1.0);
+  dice.numerator = 2 * prediction_sums[0] + smooth;
+  dice.denominator = label_counts + prediction_sums[1] + smooth;
+  dice.value = (dice.share * (1 - dice.numerator / dice.denominator)).sum();
+  return dice;
+}
+
+}  // namespace
+
+at::Tensor DiceTerm::prediction_sums(const PixelScores& scores) const {
+  constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+  const int64_t num_classes = scores.log_probs.size(1);
+  // Ignored pixels get probability 0 before exp, not after: one tensor of this size less to keep for the backward pass.
+  const at::Tensor probs = scores.log_probs.masked_fill(scores.ignored.unsqueeze(1), kMinusInfinity).exp();
+  const at::Tensor label = scores.labels.masked_fill(scores.ignored, 0);
+  const at::Tensor of_label = probs.gather(1, label.unsqueeze(1)).flatten().to(at::kDouble);
+  const at::Tensor intersection = at::zeros({num_classes}, of_label.options()).index_add(0, label.flatten(), of_label);
+  return at::stack({intersection, probs.sum({2, 3}).to(at::kDouble).sum(0)});
+}
+
+at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context) const {
+  const at::Tensor own = prediction_sums(scores);
+  if (!context.prediction_sums.defined()) {
+    // Not an assert: a trainer that forgets a pass would learn from wrong gradients without a sign.
+    TSR_CHECK(scores.labels.numel() == context.pixels,
+              "expected the prediction sums of all {} pixels of the batch before the Dice loss of {} of them", context.pixels,
+              scores.labels.numel());
+    return dice_of(own, context.sums, smooth_, first_class_).value;
+  }
+  // The linearisation of Note [Exact over micro-batches]: slopes at the global sums times this micro-batch's sums.
+  const Dice global = dice_of(context.prediction_sums, context.sums, smooth_, first_class_);
+  const at::Tensor slope_intersection = -2 * global.share / global.denominator;
+  const at::Tensor slope_predicted = global.share * global.numerator / global.denominator.square();
+  const at::Tensor slopes = at::stack({slope_intersection, slope_predicted});
+  // A constant makes the values add up to the Dice loss too. It is dealt out by labelled pixels, which add up to 1.
+  const at::Tensor constant = global.value - (slopes * context.prediction_sums).sum();
+  const at::Tensor labelled = scores.ignored.logical_not().sum().to(at::kDouble);
+  return (slopes * own).sum() + constant * (labelled / context.sums.sum().clamp_min(1.0));
+}
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+#pragma once
+#include "loss/loss_term.h"
+
+namespace tessera {
+
+// Soft Dice over the global batch: per class 1 - (2 I + s) / (T + P + s), with I the sum of the class's probability over the
+// pixels labelled so, P the same over all labelled pixels and T the count of the pixels labelled so; then the mean over
+// the classes that the labels of the global batch have.
+class DiceTerm final : public LossTerm {
+ public:
+  // Classes before `first_class` are left out: with two classes from one logit, Dice is that of class 1.
+  DiceTerm(double smooth, int first_class) : smooth_(smooth), first_class_(first_class) {}
+
+  std::string_view name() const override { return "dice"; }
+  bool needs_prediction_sums() const override { return true; }
+
+  // (2, K) float64: I and P of this micro-batch.
+  at::Tensor prediction_sums(const PixelScores& scores) const override;
+
+  // With context.prediction_sums undefined, `scores` are the whole global batch.
+  at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
+
+ private:
+  double smooth_;
+  int first_class_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+#include "loss/focal.h"
+
+#include <ATen/ATen.h>
+
+#include "core/image.h"
+
+namespace tessera {
+namespace {
+
+// Smaller misses of p = 1 count as this one: for gamma < 1 the slope of (1 - p)^gamma is infinite at p = 1, and infinity times
+// the 0 of log p would put NaN into the gradient. Both this and its inverse are ordinary float32 numbers.
+constexpr double kSmallestMiss = 1e-30;
+
+}  // namespace
+
+at::Tensor FocalTerm::value(const PixelScores& scores, const LossContext& context) const {
+  const at::Tensor nll = at::nll_loss2d(scores.log_probs, scores.labels, {}, at::Reduction::None, kIgnoreLabel);
+  // 1 - p by expm1: exact also where p is so near to 1 that the difference would be all rounding.
+  const at::Tensor miss = at::expm1(-nll).neg().clamp_min(kSmallestMiss);
+  return sum_images(miss.pow(gamma_) * nll) / context.sums.sum().clamp_min(1.0);
+}
+
+}  // namespace tessera

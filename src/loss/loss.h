@@ -1,0 +1,67 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/loss_config.h"
+
+namespace tessera {
+
+// Note [Exact over micro-batches]
+// The loss of a step is a function of the global batch, however it is cut into micro-batches and ranks:
+//
+//   LossContext context = loss->prepare(labels);                    // then all-reduce context.sums over ranks
+//   if (loss->needs_prediction_sums() && more than one micro-batch or rank)
+//     for each micro-batch                                          // without gradient
+//       context.add_predictions(loss->prediction_sums(logits, labels));
+//                                                                   // then all-reduce context.prediction_sums
+//   for each micro-batch
+//     loss->micro_loss(logits, labels, context).value.backward();
+//
+// The values then add up to the loss of the global batch and the gradients to its gradient. Cross entropy divides by counts
+// of labels, which are known before any forward pass. Dice is a ratio of sums over predictions, so it is replaced by its
+// linearisation at the global sums: the same gradient, and additive. One micro-batch per rank needs no second forward
+// pass: its logits serve both loops. A model's auxiliary logits have sums of their own: copy the context for each output.
+
+// Sums over the labels, and where needed the predictions, of the global batch.
+struct LossContext {
+  at::Tensor sums;             // (num_classes) float64: labelled pixels per class
+  at::Tensor prediction_sums;  // float64; undefined: the micro-batch is the global batch
+  int64_t pixels = 0;          // of the labels `prepare` saw, ignored ones included
+
+  void add_predictions(const at::Tensor& sums);
+};
+
+// A micro-batch's share of the loss of the global batch.
+struct LossTerms {
+  at::Tensor value;                                            // float64 scalar with gradient: what to call backward on
+  std::vector<std::pair<std::string_view, at::Tensor>> parts;  // ("ce", ...), ("dice", ...): unweighted, detached, additive
+};
+
+// Logits are (N, C, h, w) of any float type, at the model's own resolution: they are upsampled (bilinear, align_corners false)
+// to the size of the labels. Labels are (N, H, W) integers: 0 .. num_classes - 1 or kIgnoreLabel. Computes in float32, or
+// float64 for float64 logits. A batch without a labelled pixel has loss 0 and gradient 0. Immutable, so threads may share one.
+class Loss {
+ public:
+  virtual ~Loss() = default;
+
+  // labels: all of this rank's part of the global batch.
+  virtual LossContext prepare(const at::Tensor& labels) const = 0;
+
+  // Whether gradients depend on sums over the predictions of the whole global batch.
+  virtual bool needs_prediction_sums() const = 0;
+  virtual at::Tensor prediction_sums(const at::Tensor& logits, const at::Tensor& labels) const = 0;
+
+  virtual LossTerms micro_loss(const at::Tensor& logits, const at::Tensor& labels, const LossContext& context) const = 0;
+};
+
+// Throws Error when options do not fit the type or the number of classes.
+std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes);
+
+// How many channels the model's logits must have: 1 for bce and bce_dice, else num_classes.
+int logit_channels(const LossConfig& config, int num_classes);
+
+}  // namespace tessera

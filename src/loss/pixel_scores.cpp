@@ -1,0 +1,45 @@
+#include "loss/pixel_scores.h"
+
+#include <ATen/ATen.h>
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "core/image.h"
+
+namespace tessera {
+
+PixelScores score_pixels(const at::Tensor& logits, const at::Tensor& labels) {
+  TSR_CHECK(logits.dim() == 4 && labels.dim() == 3 && logits.size(0) == labels.size(0),
+            "expected logits (N, C, h, w) and labels (N, H, W) of the same images, got {} and {}",
+            fmt::join(logits.sizes(), " x "), fmt::join(labels.sizes(), " x "));
+  PixelScores scores;
+  scores.labels = labels.to(at::kLong);
+  scores.ignored = labels.eq(kIgnoreLabel);
+
+  at::Tensor full = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
+  const auto label_hw = labels.sizes().slice(1);
+  if (full.sizes().slice(2) != label_hw) full = at::upsample_bilinear2d(full, label_hw, /*align_corners=*/false);
+  // The sigmoid of one logit x is the softmax of (0, x): binary losses are the two-class ones from here on.
+  scores.log_probs = full.size(1) == 1 ? at::cat({at::log_sigmoid(-full), at::log_sigmoid(full)}, 1) : at::log_softmax(full, 1);
+  return scores;
+}
+
+at::Tensor sum_images(const at::Tensor& values) {
+  return values.flatten(1).sum(1).to(at::kDouble).sum();
+}
+
+at::Tensor count_labels(const at::Tensor& labels, int num_classes) {
+  if (labels.is_cpu() && labels.numel() > 0) {  // on a GPU looking would mean waiting; there index_add reports it
+    const auto [low, high] = at::aminmax(labels);
+    TSR_CHECK(low.item<int64_t>() >= kIgnoreLabel && high.item<int64_t>() < num_classes,
+              "expected labels in {}..{}, got {}..{}; check the number of classes and the label mapping", kIgnoreLabel,
+              num_classes - 1, low.item<int64_t>(), high.item<int64_t>());
+  }
+  // Bin 0 takes the ignored pixels. Counts are whole numbers below 2^53, so float64 sums of them are exact in any order.
+  at::Tensor bins = at::zeros({num_classes + 1}, labels.options().dtype(at::kDouble));
+  const at::Tensor bin = (labels.to(at::kLong) + 1).flatten();
+  bins.index_add_(0, bin, at::ones({1}, bins.options()).expand(bin.sizes()));
+  return bins.narrow(0, 1, num_classes).clone();
+}
+
+}  // namespace tessera

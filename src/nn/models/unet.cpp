@@ -1,0 +1,145 @@
+#include "nn/models/unet.h"
+
+#include <torch/types.h>
+
+#include "core/error.h"
+#include "nn/blocks/batch_norm.h"
+
+namespace tessera {
+namespace {
+
+namespace nn = torch::nn;
+
+// `count` times 3x3 convolution (-> batch norm) -> ReLU.
+nn::Sequential conv_block(int64_t in, int64_t out, int64_t count, const UNetConfig& config) {
+  nn::Sequential block;
+  for (int64_t i = 0; i < count; ++i) {
+    block->push_back(
+        nn::Conv2d(nn::Conv2dOptions(i == 0 ? in : out, out, 3).padding(config.padding == ConvPadding::kSame ? 1 : 0)));
+    if (config.batch_norm) block->push_back(BatchNorm2d(out));
+    block->push_back(nn::ReLU(nn::ReLUOptions().inplace(true)));
+  }
+  return block;
+}
+
+// Doubles the size. `dilated` is a 3x3 convolution over the input spread by 2 and padded by (1, 2): written as the transposed
+// convolution that it equals, with one row and column more on the far side.
+nn::Sequential up_block(int64_t in, int64_t out, const UNetConfig& config) {
+  nn::Sequential block;
+  switch (config.up) {
+    case UpPath::kTransposed: block->push_back(nn::ConvTranspose2d(nn::ConvTranspose2dOptions(in, out, 2).stride(2))); break;
+    case UpPath::kDilated:
+      block->push_back(nn::ConvTranspose2d(nn::ConvTranspose2dOptions(in, out, 3)
+                                               .stride(2)
+                                               .padding(config.padding == ConvPadding::kSame ? 1 : 2)
+                                               .output_padding(config.padding == ConvPadding::kSame ? 1 : 0)));
+      if (config.batch_norm) block->push_back(BatchNorm2d(out));
+      break;
+    case UpPath::kBilinear:
+      block->push_back(nn::Upsample(
+          nn::UpsampleOptions().scale_factor(std::vector<double>{2.0, 2.0}).mode(torch::kBilinear).align_corners(false)));
+      block->push_back(nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1)));
+      if (config.batch_norm) block->push_back(BatchNorm2d(out));
+      break;
+  }
+  return block;
+}
+
+int64_t upsampled(int64_t size, const UNetConfig& config) {
+  return config.up == UpPath::kDilated && config.padding == ConvPadding::kValid ? 2 * size - 3 : 2 * size;
+}
+
+at::Tensor centre_crop(const at::Tensor& x, int64_t height, int64_t width) {
+  const int64_t top = (x.size(2) - height) / 2, left = (x.size(3) - width) / 2;
+  return x.slice(2, top, top + height).slice(3, left, left + width);
+}
+
+}  // namespace
+
+UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(config) {
+  const auto& channels = config.channels;
+  const auto top = channels.size();
+  int64_t width = shape.in_channels;
+  for (size_t i = 0; i < top; ++i) {
+    down_.push_back(register_module("down" + std::to_string(i), conv_block(width, channels[i], convs(i), config)));
+    width = channels[i];
+  }
+  const int64_t deepest = config.bottleneck > 0 ? config.bottleneck : 2 * channels.back();
+  bottleneck_ = register_module("bottleneck", conv_block(width, deepest, convs(top), config));
+  dropout_ = register_module("dropout", ChannelDropout(config.dropout));
+  width = deepest;
+  for (size_t i = top; i-- > 0;) {
+    // The dilated form halves as it leaves a height; the others come out as wide as the height they enter.
+    const bool halves = config.up == UpPath::kDilated && i + 1 < top;
+    const int64_t risen = halves ? std::max<int64_t>(channels[i + 1] / 2, 1) : channels[i];
+    up_.push_back(register_module("up" + std::to_string(i), up_block(width, risen, config)));
+    const bool joined = config.skips == Skips::kAll || i > 0;
+    blocks_.push_back(register_module("merge" + std::to_string(i),
+                                      conv_block(risen + (joined ? channels[i] : 0), channels[i], convs(i), config)));
+    width = channels[i];
+  }
+  nn::Sequential classifier(nn::Conv2d(nn::Conv2dOptions(width, shape.num_classes, 1)));
+  if (config.batch_norm && config.up == UpPath::kDilated) classifier->push_back(BatchNorm2d(shape.num_classes));
+  classifier_ = register_module("classifier", classifier);
+}
+
+ModelOutput UNetImpl::forward(const at::Tensor& input) {
+  const int64_t height = input.size(2), width = input.size(3), multiple = int64_t{1} << heights();
+  at::Tensor x = input;
+  if (config_.padding == ConvPadding::kSame) {
+    const int64_t below = (multiple - height % multiple) % multiple, right = (multiple - width % multiple) % multiple;
+    if (below > 0 || right > 0) x = at::constant_pad_nd(x, {0, right, 0, below});
+  }
+  std::vector<at::Tensor> skips;
+  for (auto& block : down_) {
+    x = block->forward(x);
+    skips.push_back(x);
+    x = at::max_pool2d(x, 2, 2);
+  }
+  x = dropout_(bottleneck_->forward(x));
+  for (size_t i = 0; i < up_.size(); ++i) {
+    const size_t level = up_.size() - 1 - i;
+    x = up_[i]->forward(x);
+    if (config_.skips == Skips::kAll || level > 0) x = at::cat({x, centre_crop(skips[level], x.size(2), x.size(3))}, 1);
+    x = blocks_[i]->forward(x);
+  }
+  x = classifier_->forward(x);
+  if (config_.padding == ConvPadding::kSame) x = x.slice(2, 0, height).slice(3, 0, width);
+  return {x, {}};
+}
+
+int64_t UNetImpl::valid_output(int64_t size) const {
+  for (size_t i = 0; i < down_.size(); ++i) {
+    size -= 2 * convs(i);
+    if (size <= 1) return 0;
+    size /= 2;
+  }
+  size -= 2 * convs(down_.size());
+  for (size_t i = down_.size(); i-- > 0;) {
+    size = upsampled(size, config_) - 2 * convs(i);
+    if (size <= 0) return 0;
+  }
+  return size;
+}
+
+int64_t UNetImpl::covered(int64_t size) const {
+  if (config_.padding == ConvPadding::kSame) return size;
+  const int64_t output = valid_output(size);
+  TSR_CHECK(output > 0,
+            "a U-Net with valid padding needs inputs of at least {} pixels, got {}; use a larger size or padding: same",
+            min_size(), size);
+  return output;
+}
+
+int64_t UNetImpl::min_size() const {
+  if (config_.padding == ConvPadding::kSame) return 1;
+  int64_t size = 1;
+  while (valid_output(size) <= 0) ++size;
+  return size;
+}
+
+ModelPtr make_unet(const ModelConfig& config, const ModelShape& shape) {
+  return std::make_shared<UNetImpl>(config.unet, shape);
+}
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+#pragma once
+#include <torch/nn.h>
+
+#include <vector>
+
+#include "config/model_config.h"
+#include "nn/blocks/dropout.h"
+#include "nn/model.h"
+
+namespace tessera {
+
+// U-Net (Ronneberger et al., 2015) with channels and convolutions per height, in the forms of the COCO reference (dilated
+// up-path, no skip at the first height) and the microscopy reference (transposed 2x2 up-path, all skips). Logits have the
+// input's resolution; inputs of any size are padded to a multiple of 2^heights and the logits cut back.
+class UNetImpl : public SegmentationModel {
+ public:
+  UNetImpl(const UNetConfig& config, const ModelShape& shape);
+
+  ModelOutput forward(const at::Tensor& x) override;
+  int64_t covered(int64_t size) const override;
+  int64_t min_size() const override;
+  std::vector<std::string> head_prefixes() const override { return {"classifier."}; }
+
+ private:
+  int64_t heights() const { return static_cast<int64_t>(config_.channels.size()); }
+  int64_t convs(size_t height) const { return config_.convs.size() == 1 ? config_.convs[0] : config_.convs[height]; }
+  int64_t valid_output(int64_t size) const;  // side of the output of a valid U-Net, or <= 0
+
+  UNetConfig config_;
+  std::vector<torch::nn::Sequential> down_, up_, blocks_;
+  torch::nn::Sequential bottleneck_{nullptr}, classifier_{nullptr};
+  ChannelDropout dropout_{nullptr};
+};
+
+ModelPtr make_unet(const ModelConfig& config, const ModelShape& shape);
+
+}  // namespace tessera

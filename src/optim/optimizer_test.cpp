@@ -1,0 +1,168 @@
+#include "optim/optimizer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "optim/clip.h"
+#include "support/fixtures.h"
+
+namespace tessera {
+namespace {
+
+// The inputs of tests/interop/make_torch_optim.py: a backbone weight, a backbone bias, a head weight.
+const std::vector<ParamSpan> kSpans = {
+    {"conv.weight", 0, 5, false, false}, {"bn.bias", 5, 3, true, false}, {"head.weight", 8, 4, false, true}};
+constexpr int64_t kNumel = 12;
+
+at::Tensor initial(at::ScalarType dtype) {
+  return (((at::arange(kNumel, at::kLong) * 37 + 11) % 29 - 14).to(at::kDouble) / 10).to(dtype);
+}
+
+at::Tensor gradient(int64_t step, at::ScalarType dtype) {
+  at::Tensor g = ((at::arange(kNumel, at::kLong) * 53 + step * 19 + 7) % 31 - 15).to(at::kDouble) / 8;
+  g[2] = 0;
+  return g.to(dtype);
+}
+
+OptimizerConfig config_of(const nlohmann::json& values) {
+  OptimizerConfig config;
+  const auto& names = EnumNames<OptimizerType>::names;
+  config.type =
+      static_cast<OptimizerType>(std::find(names.begin(), names.end(), values.at("type").get<std::string>()) - names.begin());
+  config.lr = values.at("lr");
+  config.momentum = values.value("momentum", config.momentum);
+  config.nesterov = values.value("nesterov", config.nesterov);
+  config.weight_decay = values.value("weight_decay", config.weight_decay);
+  config.decay_norm_and_bias = values.value("decay_norm_and_bias", config.decay_norm_and_bias);
+  config.betas = values.value("betas", config.betas);
+  config.eps = values.value("eps", config.eps);
+  config.head_lr_multiplier = values.value("head_lr_multiplier", config.head_lr_multiplier);
+  config.clip_norm = values.value("clip_norm", config.clip_norm);
+  return config;
+}
+
+double largest_difference(const at::Tensor& params, const nlohmann::json& expected) {
+  const at::Tensor row = at::tensor(expected.get<std::vector<double>>(), at::kDouble);
+  return (params.to(at::kDouble) - row).abs().max().item<double>();
+}
+
+// Ten steps with the fixture's falling learning rate; checks the parameters after each.
+void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, double tolerance) {
+  const OptimizerConfig config = config_of(entry.at("config"));
+  at::Tensor params = initial(dtype);
+  const auto optimizer = make_optimizer(config, kSpans, params, fused);
+  for (int64_t step = 0; step < 10; ++step) {
+    at::Tensor grads = gradient(step, dtype);
+    clip_grad_norm(grads, config.clip_norm);
+    optimizer->step(params, grads, config.lr * std::pow(1 - static_cast<double>(step) / 10, 0.9));
+    EXPECT_LT(largest_difference(params, entry.at("params")[static_cast<size_t>(step)]), tolerance)
+        << entry.at("config") << " step " << step << (fused ? " fused" : " tensors");
+  }
+  EXPECT_EQ(optimizer->step_count(), 10);
+}
+
+TEST(Optimizer, TenStepsAreThoseOfTorch) {
+  const auto fixture = testing::load_fixture("torch_optim.json");
+  ASSERT_EQ(fixture.at("optimizers").size(), 12);
+  for (const auto& entry : fixture.at("optimizers")) {
+    for (const bool fused : {true, false}) {
+      follow(entry, at::kDouble, fused, 1e-12);  // a few roundings of 1e-16 per step, on values up to 10
+      follow(entry, at::kFloat, fused, 1e-6);    // the same with 6e-8 per rounding of the updates, which are below 1
+    }
+  }
+}
+
+TEST(Optimizer, ThreadsAndRunsDoNotChangeABit) {
+  constexpr int64_t kLarge = 300'001;  // several threads' worth, ends within a vector
+  const int threads = at::get_num_threads();
+  for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kAdamW}) {
+    OptimizerConfig config;
+    config.type = type;
+    config.weight_decay = 0.1;
+    const at::Tensor start = at::sin(at::arange(kLarge, at::kFloat));
+    const at::Tensor grads = at::cos(at::arange(kLarge, at::kFloat) * 3);
+    std::vector<ParamSpan> one = {{"all", 0, kLarge, false, false}};
+    std::vector<ParamSpan> many;
+    for (int64_t at = 0; at < kLarge; at += 1237)
+      many.push_back({"p", at, std::min<int64_t>(1237, kLarge - at), at % 2 == 0, false});
+    config.decay_norm_and_bias = true;
+    std::vector<at::Tensor> results;
+    for (const auto& spans : {one, many}) {
+      for (const int count : {1, 2}) {
+        at::set_num_threads(count);
+        at::Tensor params = start.clone();
+        const auto optimizer = make_optimizer(config, spans, params);
+        for (int step = 0; step < 3; ++step) optimizer->step(params, grads, 0.01);
+        results.push_back(params);
+      }
+    }
+    at::set_num_threads(threads);
+    for (const at::Tensor& result : results) EXPECT_TRUE(at::equal(result, results[0]));
+  }
+}
+
+TEST(Optimizer, RestoredStateGoesOnToTheSameBit) {
+  for (const OptimizerType type :
+       {OptimizerType::kSgd, OptimizerType::kDecoupledSgd, OptimizerType::kAdam, OptimizerType::kAdamW}) {
+    OptimizerConfig config;
+    config.type = type;
+    config.weight_decay = 0.01;
+    at::Tensor params = initial(at::kFloat);
+    const auto optimizer = make_optimizer(config, kSpans, params);
+    for (int64_t step = 0; step < 3; ++step) optimizer->step(params, gradient(step, at::kFloat), 0.01);
+
+    at::Tensor other = params.clone();
+    const auto resumed = make_optimizer(config, kSpans, other);
+    for (size_t i = 0; i < optimizer->state().size(); ++i) {
+      EXPECT_EQ(optimizer->state()[i].first, resumed->state()[i].first);
+      at::Tensor target = resumed->state()[i].second;
+      target.copy_(optimizer->state()[i].second);
+    }
+    resumed->set_step_count(optimizer->step_count());
+    optimizer->step(params, gradient(3, at::kFloat), 0.01);
+    resumed->step(other, gradient(3, at::kFloat), 0.01);
+    EXPECT_TRUE(at::equal(params, other)) << name_of(type);
+  }
+}
+
+TEST(Optimizer, MomentumOfTheStepReplacesTheConfigured) {
+  OptimizerConfig config;  // sgd, momentum 0.9
+  at::Tensor params = at::zeros({kNumel}, at::kDouble);
+  const at::Tensor grads = at::ones({kNumel}, at::kDouble);
+  const auto optimizer = make_optimizer(config, kSpans, params);
+  optimizer->step(params, grads, 1.0, 0.5);
+  optimizer->step(params, grads, 1.0, 0.5);
+  EXPECT_DOUBLE_EQ(params[0].item<double>(), -1 - 1.5);
+}
+
+TEST(Optimizer, StateArenasAreNamed) {
+  OptimizerConfig config;
+  const at::Tensor params = initial(at::kFloat);
+  EXPECT_EQ(make_optimizer(config, kSpans, params)->state()[0].first, "momentum");
+  config.momentum = 0;
+  EXPECT_TRUE(make_optimizer(config, kSpans, params)->state().empty());
+  config.type = OptimizerType::kAdamW;
+  EXPECT_EQ(make_optimizer(config, kSpans, params)->state()[1].first, "exp_avg_sq");
+}
+
+TEST(Optimizer, WrongSettingsAndArenasAreRefused) {
+  OptimizerConfig config;
+  at::Tensor params = initial(at::kFloat);
+  const auto optimizer = make_optimizer(config, kSpans, params);
+  EXPECT_THROW(optimizer->step(params, gradient(0, at::kDouble), 0.1), Error);
+  EXPECT_THROW(optimizer->step(params, gradient(0, at::kFloat).narrow(0, 0, 5), 0.1), Error);
+  EXPECT_THROW(make_optimizer(config, kSpans, params.narrow(0, 0, 10)), Error);
+  config.betas = {0.9};
+  EXPECT_THROW(make_optimizer(config, kSpans, params), Error);
+  config.betas = {0.9, 0.999};
+  config.nesterov = true;
+  config.momentum = 0;
+  EXPECT_THROW(make_optimizer(config, kSpans, params), Error);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/optim_config.h"
+
+namespace tessera {
+
+// Where a parameter lies in the arena and what the optimizer needs to know of it.
+struct ParamSpan {
+  std::string name;
+  int64_t offset = 0;
+  int64_t numel = 0;
+  bool is_norm_or_bias = false;
+  bool is_head = false;  // not of the backbone
+};
+
+// A stretch of the arena whose values are all updated alike.
+struct ParamRun {
+  int64_t begin = 0;
+  int64_t end = 0;
+  double lr_multiplier = 1;
+  double weight_decay = 0;
+  friend bool operator==(const ParamRun&, const ParamRun&) = default;
+};
+
+// The fewest runs that cover the spans, which must be in order of offset and not overlap. Padding between two spans that are
+// updated alike becomes part of their run: its gradients must be 0.
+std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
+
+}  // namespace tessera

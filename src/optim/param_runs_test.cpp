@@ -1,0 +1,34 @@
+#include "optim/param_runs.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+const std::vector<ParamSpan> kSpans = {{"conv1.weight", 0, 10, false, false}, {"conv2.weight", 16, 4, false, false},
+                                       {"bn.weight", 20, 2, true, false},     {"bn.bias", 22, 2, true, false},
+                                       {"head.weight", 24, 6, false, true},   {"head.bias", 30, 1, true, true}};
+
+TEST(ParamRuns, NormAndBiasDoNotDecayAndPaddingJoins) {
+  OptimizerConfig config;
+  config.weight_decay = 0.1;
+  config.head_lr_multiplier = 10;
+  const std::vector<ParamRun> expected = {{0, 20, 1, 0.1}, {20, 24, 1, 0}, {24, 30, 10, 0.1}, {30, 31, 10, 0}};
+  EXPECT_EQ(make_runs(kSpans, config), expected);
+}
+
+TEST(ParamRuns, EqualTreatmentIsOneRun) {
+  OptimizerConfig config;
+  config.weight_decay = 0.1;
+  config.decay_norm_and_bias = true;
+  EXPECT_EQ(make_runs(kSpans, config), (std::vector<ParamRun>{{0, 31, 1, 0.1}}));
+}
+
+TEST(ParamRuns, OverlapIsRefused) {
+  EXPECT_THROW(make_runs({{"a", 0, 4, false, false}, {"b", 3, 4, false, false}}, {}), Error);
+}
+
+}  // namespace
+}  // namespace tessera

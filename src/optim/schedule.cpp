@@ -1,0 +1,86 @@
+#include "optim/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+// From `start` at share 0 to `end` at share 1 along half a cosine.
+double cosine_between(double start, double end, double share) {
+  return end + (start - end) * (1 + std::cos(std::numbers::pi * share)) / 2;
+}
+
+struct Phase {
+  bool rising = true;
+  double share = 0;  // 0..1 within the phase
+};
+
+// As torch.optim.lr_scheduler.OneCycleLR: the peak is at step pct_start * total - 1 (not whole in general), the end at the
+// last step.
+Phase one_cycle_phase(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
+  const auto last = static_cast<double>(total_steps - 1);
+  const double now = std::min(static_cast<double>(step), last);
+  const double peak = config.pct_start * static_cast<double>(total_steps) - 1;
+  if (now <= peak) return {true, peak > 0 ? now / peak : 1.0};
+  return {false, last > peak ? (now - peak) / (last - peak) : 1.0};
+}
+
+double one_cycle(const ScheduleConfig& config, double base_lr, int64_t step, int64_t total_steps) {
+  const double start = base_lr / config.div;
+  const Phase phase = one_cycle_phase(config, step, total_steps);
+  return phase.rising ? cosine_between(start, base_lr, phase.share)
+                      : cosine_between(base_lr, start / config.final_div, phase.share);
+}
+
+int64_t milestones_passed(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
+  return std::count_if(config.milestones.begin(), config.milestones.end(),
+                       [&](const Duration& d) { return d.steps(steps_per_epoch, total_steps) <= step; });
+}
+
+}  // namespace
+
+double lr_at(const ScheduleConfig& config, double base_lr, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
+  TSR_CHECK(step >= 0 && total_steps > 0, "expected a step from 0 on in a run of at least 1 step, got step {} of {}", step,
+            total_steps);
+  if (config.type == ScheduleType::kOneCycle) return one_cycle(config, base_lr, step, total_steps);
+  const int64_t warmup = config.warmup.steps(steps_per_epoch, total_steps);
+  if (step < warmup) {
+    const double share = static_cast<double>(step) / static_cast<double>(warmup);
+    return base_lr * (config.warmup_start + (1 - config.warmup_start) * share);
+  }
+  // Poly and cosine run from the end of the warm-up to the end of the run.
+  const auto length = static_cast<double>(std::max<int64_t>(total_steps - warmup, 1));
+  const double share = std::min(static_cast<double>(step - warmup) / length, 1.0);
+  switch (config.type) {
+    case ScheduleType::kPoly: return config.final_lr + (base_lr - config.final_lr) * std::pow(1 - share, config.power);
+    case ScheduleType::kCosine: return cosine_between(base_lr, config.final_lr, share);
+    case ScheduleType::kStep:
+      return base_lr * std::pow(config.gamma, milestones_passed(config, step, total_steps, steps_per_epoch));
+    case ScheduleType::kConstant:
+    case ScheduleType::kOneCycle: break;
+  }
+  return base_lr;
+}
+
+std::optional<double> momentum_at(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
+  if (config.type != ScheduleType::kOneCycle || !config.cycle_momentum) return std::nullopt;
+  const Phase phase = one_cycle_phase(config, step, total_steps);
+  return phase.rising ? cosine_between(config.max_momentum, config.min_momentum, phase.share)
+                      : cosine_between(config.min_momentum, config.max_momentum, phase.share);
+}
+
+void check_schedule(const ScheduleConfig& config) {
+  TSR_CHECK(config.type != ScheduleType::kOneCycle || config.warmup.value == 0,
+            "schedule.type one_cycle rises by itself; remove schedule.warmup ({}) and set schedule.pct_start",
+            config.warmup.text());
+  TSR_CHECK(config.type != ScheduleType::kStep || !config.milestones.empty(),
+            "schedule.type step needs schedule.milestones, e.g. [0.6dur, 0.9dur]");
+  TSR_CHECK(config.min_momentum <= config.max_momentum, "expected schedule.min_momentum <= max_momentum, got {} and {}",
+            config.min_momentum, config.max_momentum);
+}
+
+}  // namespace tessera

@@ -1,0 +1,62 @@
+#include "report/run_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+double unix_seconds() {
+  using namespace std::chrono;
+  const auto since = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
+  return static_cast<double>(since.count()) / 1000.0;
+}
+
+bool ends_without_newline(int fd) {
+  const off_t size = ::lseek(fd, 0, SEEK_END);
+  char last = '\n';
+  return size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+}  // namespace
+
+RunLog::RunLog(const std::filesystem::path& path)
+    : path_(path), fd_(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
+  TSR_CHECK(fd_ >= 0, "cannot open the run log {}: {}", path.string(), std::strerror(errno));
+  torn_ = ends_without_newline(fd_);
+}
+
+RunLog::~RunLog() {
+  ::close(fd_);
+}
+
+void RunLog::event(const std::string& type, nlohmann::json fields) {
+  if (fields.is_null()) fields = nlohmann::json::object();
+  fields["type"] = type;
+  fields["time"] = unix_seconds();
+  // File names need not be UTF-8; the line must be.
+  std::string line = fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+
+  const std::lock_guard lock(mutex_);
+  if (torn_) line.insert(line.begin(), '\n');
+  size_t done = 0;
+  while (done < line.size()) {
+    const ssize_t put = ::write(fd_, line.data() + done, line.size() - done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      const std::string why = std::strerror(errno);
+      if (done > 0) torn_ = true;
+      fail("cannot append to the run log {}: {}", path_.string(), why);
+    }
+    done += static_cast<size_t>(put);
+  }
+  torn_ = false;
+}
+
+}  // namespace tessera

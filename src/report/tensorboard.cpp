@@ -1,0 +1,138 @@
+#include "report/tensorboard.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "report/events.pb.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kRgb = 3;
+constexpr int kStringType = 7;
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
+}
+
+// "wx" refuses an existing file, so two writers of one process never share one; the second gets a number.
+std::FILE* open_new(std::filesystem::path& path) {
+  const std::string stem = path.string();
+  for (int n = 1; n < 1000; ++n) {
+    std::FILE* file = std::fopen(path.c_str(), "wxbe");
+    if (file != nullptr || errno != EEXIST) return file;
+    path = fmt::format("{}.{}", stem, n);
+  }
+  return nullptr;
+}
+
+template <class Integer>
+void put_little_endian(std::string& out, Integer value) {
+  for (size_t i = 0; i < sizeof(value); ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xFFU));
+}
+
+// TFRecord: length, its checksum, the data, its checksum.
+std::string frame(const std::string& data) {
+  std::string record;
+  record.reserve(data.size() + 16);
+  put_little_endian(record, static_cast<uint64_t>(data.size()));
+  put_little_endian(record, mask_crc32c(crc32c(std::string_view(record).substr(0, 8))));
+  record += data;
+  put_little_endian(record, mask_crc32c(crc32c(std::string_view(data))));
+  return record;
+}
+
+events::Event event_at(int64_t step) {
+  events::Event event;
+  event.set_wall_time(unix_seconds());
+  event.set_step(step);
+  return event;
+}
+
+}  // namespace
+
+TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder, std::optional<int64_t> purge_from) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  TSR_CHECK(!error, "cannot make the TensorBoard folder {}: {}", folder.string(), error.message());
+  path_ = folder / fmt::format("events.out.tfevents.{}.{}.{}", std::time(nullptr), host_name(), ::getpid());
+  file_.reset(open_new(path_));
+  TSR_CHECK(file_ != nullptr, "cannot write {}: {}", path_.string(), std::strerror(errno));
+
+  events::Event version = event_at(0);
+  version.set_file_version("brain.Event:2");
+  append(version.SerializeAsString());
+  if (purge_from) {
+    events::Event restart = event_at(*purge_from);
+    restart.mutable_session_log()->set_status(events::SessionLog::START);
+    append(restart.SerializeAsString());
+  }
+  flush();
+}
+
+TensorBoardWriter::~TensorBoardWriter() {
+  try {
+    flush();
+  } catch (const Error& error) {
+    log_warn("{}", error.what());
+  }
+}
+
+void TensorBoardWriter::scalar(std::string_view tag, double value, int64_t step) {
+  events::Event event = event_at(step);
+  auto* entry = event.mutable_summary()->add_value();
+  entry->set_tag(std::string(tag));
+  entry->set_simple_value(static_cast<float>(value));
+  append(event.SerializeAsString());
+}
+
+void TensorBoardWriter::image(std::string_view tag, std::span<const uint8_t> png, int height, int width, int64_t step) {
+  events::Event event = event_at(step);
+  auto* entry = event.mutable_summary()->add_value();
+  entry->set_tag(std::string(tag));
+  auto* picture = entry->mutable_image();
+  picture->set_height(height);
+  picture->set_width(width);
+  picture->set_colorspace(kRgb);
+  picture->set_encoded_image_string(png.data(), png.size());
+  append(event.SerializeAsString());
+}
+
+void TensorBoardWriter::text(std::string_view tag, std::string_view markdown, int64_t step) {
+  events::Event event = event_at(step);
+  auto* entry = event.mutable_summary()->add_value();
+  entry->set_tag(std::string(tag));
+  entry->mutable_metadata()->mutable_plugin_data()->set_plugin_name("text");
+  auto* tensor = entry->mutable_tensor();
+  tensor->set_dtype(kStringType);
+  tensor->mutable_tensor_shape()->add_dim()->set_size(1);
+  tensor->add_string_val(std::string(markdown));
+  append(event.SerializeAsString());
+}
+
+void TensorBoardWriter::append(const std::string& event) {
+  const std::string record = frame(event);
+  const std::lock_guard lock(mutex_);
+  TSR_CHECK(std::fwrite(record.data(), 1, record.size(), file_.get()) == record.size(), "cannot write {}: {}", path_.string(),
+            std::strerror(errno));
+}
+
+void TensorBoardWriter::flush() {
+  const std::lock_guard lock(mutex_);
+  TSR_CHECK(std::fflush(file_.get()) == 0, "cannot write {}: {}", path_.string(), std::strerror(errno));
+}
+
+}  // namespace tessera

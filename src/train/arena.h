@@ -1,0 +1,32 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "nn/model.h"
+#include "optim/param_runs.h"
+
+namespace tessera {
+
+// Note [Arena]
+// All parameters of a model lie in one flat buffer, all gradients in a second, all buffers (batch-norm statistics) in a third;
+// the module's tensors are views into them. So the optimizer is one loop, a gradient bucket is a slice, a checkpoint is a few
+// large writes, and undoing a half-done step is one copy. Each tensor starts on a 64-byte boundary; the gaps stay zero.
+
+class Arena {
+ public:
+  // Moves the model to `device` and `type` and re-points its parameters, gradients and buffers into the arena.
+  // channels_last: 4-d weights are stored in that order, as the convolutions want them.
+  Arena(SegmentationModel& model, at::Device device, at::ScalarType type, bool channels_last);
+
+  at::Tensor& params() { return params_; }
+  at::Tensor& grads() { return grads_; }
+  at::Tensor& buffers() { return buffers_; }
+  const std::vector<ParamSpan>& spans() const { return spans_; }
+
+ private:
+  at::Tensor params_, grads_, buffers_;
+  std::vector<ParamSpan> spans_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,45 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "core/image.h"
+#include "weights/safetensors.h"
+
+namespace tessera {
+
+// Where a run stands between two steps. Everything else of a run is a function of this, the config and the data.
+struct TrainState {
+  int64_t step = 0;             // optimizer steps done
+  int64_t evaluated_step = -1;  // last step that was evaluated
+  int64_t best_step = -1;
+  double best_value = -1;
+  int64_t evals_since_best = 0;
+  double loss_scale = 1;
+  int64_t loss_scale_good_steps = 0;
+  int64_t optimizer_steps = 0;
+  double seconds = 0;  // spent training so far
+};
+
+// Note [Checkpoint]
+// A folder `step-00001200` with model.safetensors, optimizer.safetensors, state.json (TrainState, classes), config.yaml (the
+// resolved experiment) and, written last, DONE: the size and xxh3 of each file. It is written under another name, flushed
+// and renamed, so a folder of that name is whole or, if the disk failed, found out by its hashes.
+struct Checkpoint {
+  NamedTensors model;      // parameters and buffers by name
+  NamedTensors optimizer;  // flat state arenas; empty when loaded for inference only
+  TrainState state;
+  ClassTable classes;
+  std::string config_yaml;
+};
+
+std::string checkpoint_name(int64_t step);
+
+// Writes `folder` (its parent must exist). Throws Error; then nothing of that name is left and no other checkpoint is touched.
+void write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
+
+// Checks the hashes, then reads. Throws Error saying which file is missing or damaged.
+Checkpoint read_checkpoint(const std::filesystem::path& folder, bool with_optimizer = true);
+
+bool is_complete_checkpoint(const std::filesystem::path& folder);
+
+}  // namespace tessera

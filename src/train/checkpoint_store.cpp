@@ -1,0 +1,121 @@
+#include "train/checkpoint_store.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kPrefix = "step-";
+
+// Complete checkpoints, newest first.
+std::vector<fs::path> complete_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(kPrefix) && is_complete_checkpoint(entry->path()))
+      found.push_back(entry->path());
+  }
+  std::sort(found.rbegin(), found.rend());
+  return found;
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(fs::path folder, const CheckpointConfig& config)
+    : folder_(std::move(folder)), config_(config) {}
+
+CheckpointStore::~CheckpointStore() {
+  if (!running_.valid()) return;
+  try {
+    running_.get();
+  } catch (const std::exception& e) {
+    log_error("{}", e.what());
+  }
+}
+
+void CheckpointStore::save(Checkpoint checkpoint) {
+  wait();
+  for (auto* tensors : {&checkpoint.model, &checkpoint.optimizer}) {
+    for (auto& entry : *tensors)
+      entry.second = entry.second.detach().cpu().clone();  // training goes on and changes the originals
+  }
+  running_ = std::async(std::launch::async, [this, kept = std::move(checkpoint)] { write(kept); });
+}
+
+void CheckpointStore::wait() {
+  if (running_.valid()) running_.get();
+}
+
+void CheckpointStore::write(const Checkpoint& checkpoint) const {
+  write_checkpoint(folder_ / checkpoint_name(checkpoint.state.step), checkpoint);
+  const TrainState& state = checkpoint.state;
+  if (config_.keep_best && state.best_step == state.step) {
+    const nlohmann::json best{
+        {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value}};
+    write_file(folder_ / "best.json", best.dump(2));
+  }
+  prune(config_.keep_best ? state.best_step : -1);
+}
+
+void CheckpointStore::prune(int64_t best_step) const {
+  const auto all = complete_checkpoints(folder_);
+  for (size_t i = static_cast<size_t>(config_.keep_last); i < all.size(); ++i) {
+    if (all[i].filename() == checkpoint_name(best_step)) continue;
+    std::error_code error;
+    fs::remove(all[i] / "DONE", error);  // first: a half-removed folder must not look complete
+    fs::remove_all(all[i], error);
+  }
+}
+
+std::optional<Checkpoint> CheckpointStore::load_latest() const {
+  for (const fs::path& folder : complete_checkpoints(folder_)) {
+    try {
+      return read_checkpoint(folder);
+    } catch (const Error& e) {
+      log_warn("{}; trying the one before", e.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void CheckpointStore::check_room(int64_t bytes_per_checkpoint) const {
+  const std::string why = why_not_writable(folder_);
+  TSR_CHECK(why.empty(), "checkpoints cannot be written to {}: {}; choose another run.dir", folder_.string(), why);
+  std::error_code error;
+  const auto space = fs::space(folder_, error);
+  if (error) return;
+  const int64_t held = static_cast<int64_t>(complete_checkpoints(folder_).size());
+  const int64_t kept = config_.keep_last + (config_.keep_best ? 1 : 0) + 1;  // and the one being written
+  const auto needed = static_cast<uint64_t>(std::max<int64_t>(1, kept - held) * bytes_per_checkpoint);
+  TSR_CHECK(space.available >= needed,
+            "the disk of {} has {} MB left and checkpoints need {} MB ({} of {} MB each); free space, choose another run.dir, "
+            "or set checkpoint.keep_last lower",
+            folder_.string(), space.available >> 20, (needed >> 20) + 1, std::max<int64_t>(1, kept - held),
+            (bytes_per_checkpoint >> 20) + 1);
+}
+
+fs::path resolve_checkpoint(const fs::path& given) {
+  std::error_code error;
+  TSR_CHECK(fs::exists(given, error),
+            "no run or checkpoint at {}; expected a run folder such as runs/demo or runs/demo/checkpoints/step-...",
+            given.string());
+  if (is_complete_checkpoint(given)) return given;
+  for (const fs::path& folder : {given / "checkpoints", given}) {
+    if (fs::exists(folder / "best.json", error)) {
+      const auto best = nlohmann::json::parse(read_text(folder / "best.json"), nullptr, false);
+      if (best.is_object() && best.contains("checkpoint")) {
+        if (const fs::path path = folder / best["checkpoint"].get<std::string>(); is_complete_checkpoint(path)) return path;
+      }
+    }
+    if (const auto all = complete_checkpoints(folder); !all.empty()) return all.front();
+  }
+  fail("{} holds no complete checkpoint (looked in {} for step-* folders with a DONE file)", given.string(),
+       (given / "checkpoints").string());
+}
+
+}  // namespace tessera

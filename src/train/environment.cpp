@@ -1,0 +1,46 @@
+#include "train/environment.h"
+
+#include <ATen/Parallel.h>
+#include <sys/utsname.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/version.h"
+#include "tensor/device.h"
+
+namespace tessera {
+namespace {
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+nlohmann::json describe_environment() {
+  utsname system{};
+  ::uname(&system);
+  nlohmann::json gpus = nlohmann::json::array();
+  if (cuda_plugin() != nullptr) {
+    for (const GpuInfo& gpu : cuda_plugin()->gpus()) gpus.push_back(gpu.name);
+  }
+  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return {{"tessera", version()},
+          {"commit", build_commit()},
+          {"torch", TORCH_VERSION},
+          {"system", std::string(system.sysname) + " " + system.release},
+          {"cpu", cpu_name()},
+          {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
+          {"compute_threads", at::get_num_threads()},
+          {"memory_gb", static_cast<int>(memory / 1e9)},
+          {"cuda", cuda_status()},
+          {"gpus", gpus}};
+}
+
+}  // namespace tessera

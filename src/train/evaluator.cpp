@@ -1,0 +1,124 @@
+#include "train/evaluator.h"
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "core/parallel_map.h"
+#include "data/transforms/make_pipeline.h"
+
+namespace tessera {
+namespace {
+
+// A loaded sample, or why it is bad.
+struct Loaded {
+  int64_t index = 0;
+  std::optional<EvalSample> good;
+  BadSampleRecord bad;
+};
+
+double image_mean_iou(const at::Tensor& labels, const at::Tensor& predictions, int num_classes) {
+  ConfusionMatrix own(num_classes);
+  own.add(labels, predictions);
+  return own.report().mean_iou_present;
+}
+
+}  // namespace
+
+at::Tensor image_tensor(const Image& image) {
+  const auto options = torch::TensorOptions(image.is_bytes() ? torch::kUInt8 : torch::kFloat32);
+  at::Tensor result = torch::empty({1, image.height, image.width, image.channels}, options);
+  const void* from = image.is_bytes() ? static_cast<const void*>(image.bytes().data()) : image.floats().data();
+  if (result.numel() > 0) std::memcpy(result.mutable_data_ptr(), from, result.nbytes());
+  return result;
+}
+
+Evaluator::Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine,
+                     int threads)
+    : experiment_(experiment), dataset_(dataset), pipeline_(pipeline), quarantine_(quarantine), threads_(threads) {}
+
+EvalSample Evaluator::load(int64_t index) const {
+  EvalSample result;
+  result.sample = dataset_.get(index);
+  const bool at_original = experiment_.eval.at == EvalSize::kOriginal;
+  if (at_original) {
+    result.labels = std::move(result.sample.labels.value());
+    result.sample.labels.reset();
+  }
+  // Validation transforms are fixed: epoch 0 whenever it is asked.
+  run_pipeline(pipeline_, result.sample, static_cast<uint64_t>(experiment_.train.seed), 0, static_cast<uint64_t>(index));
+  if (!at_original) result.labels = std::move(result.sample.labels.value());
+  return result;
+}
+
+EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(int64_t)>& progress) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const int num_classes = dataset_.classes().size();
+  ConfusionMatrix total(num_classes);
+  EvalResult result;
+
+  const auto measure = [&](std::vector<Loaded>& group) {
+    if (group.empty()) return;
+    std::vector<at::Tensor> images;
+    for (const Loaded& item : group) images.push_back(image_tensor(item.good->sample.image));
+    const at::Tensor scores = predictor.scores(at::cat(images), group[0].good->sample.image.max_value);
+    for (size_t i = 0; i < group.size(); ++i) {
+      const EvalSample& sample = *group[i].good;
+      const bool at_original = experiment_.eval.at == EvalSize::kOriginal;
+      const at::Tensor predicted =
+          predictor.classes(scores[static_cast<int64_t>(i)], at_original ? &sample.sample.placement : nullptr)
+              .cpu()
+              .unsqueeze(0);
+      const at::Tensor labels = torch::from_blob(const_cast<int16_t*>(sample.labels.labels.data()),
+                                                 {1, sample.labels.height, sample.labels.width}, torch::kInt16);
+      total.add(labels, predicted);
+      if (const double iou = image_mean_iou(labels, predicted, num_classes); std::isfinite(iou)) {
+        result.images.push_back({group[i].index, sample.sample.id, iou});
+      }
+    }
+    result.num_images += static_cast<int64_t>(group.size());
+    group.clear();
+  };
+
+  const auto batch =
+      static_cast<size_t>(experiment_.eval.batch_size > 0 ? experiment_.eval.batch_size : experiment_.train.batch_size);
+  ParallelMap<Loaded> loads(dataset_.size(), threads_, 2 * static_cast<int64_t>(batch) + threads_, [&](int64_t index) {
+    Loaded loaded;
+    loaded.index = index;
+    try {
+      loaded.good = load(index);
+    } catch (const BadSample& e) {
+      loaded.bad = {index, e.id(), e.reason(), ""};
+    }
+    return loaded;
+  });
+  std::vector<Loaded> group;  // consecutive images of one size and depth
+  int64_t done = 0;
+  while (auto loaded = loads.next()) {
+    if (!loaded->good) {
+      quarantine_.add(loaded->bad);
+      ++result.num_bad;
+    } else {
+      const Image& image = loaded->good->sample.image;
+      if (!group.empty()) {
+        const Image& first = group[0].good->sample.image;
+        if (group.size() == batch || first.size() != image.size() || first.is_bytes() != image.is_bytes() ||
+            first.max_value != image.max_value)
+          measure(group);
+      }
+      group.push_back(std::move(*loaded));
+    }
+    if (progress) progress(++done);
+  }
+  measure(group);
+
+  const at::Tensor counts = total.counts().contiguous();
+  result.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
+  result.report = total.report();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+}  // namespace tessera

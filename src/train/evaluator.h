@@ -1,0 +1,63 @@
+#pragma once
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/quarantine.h"
+#include "data/transform.h"
+#include "metric/confusion_matrix.h"
+#include "train/predictor.h"
+
+namespace tessera {
+
+// One evaluated image: how well it went, and enough to draw it again.
+struct ImageScore {
+  int64_t index = 0;
+  std::string id;
+  double mean_iou = 0;  // over the classes present in this image
+};
+
+struct EvalResult {
+  IouReport report;
+  std::vector<int64_t> confusion;  // num_classes x num_classes, row = label
+  std::vector<ImageScore> images;  // in data-set order; images without a labelled pixel are left out
+  int64_t num_images = 0;
+  int64_t num_bad = 0;
+  double seconds = 0;
+};
+
+// A validation image ready for the network, with the labels to compare with.
+struct EvalSample {
+  Sample sample;    // after the validation transforms
+  LabelMap labels;  // at the size asked for by eval.at
+};
+
+// Measures a model on every sample of a data set exactly once. Bad samples are quarantined and left out, never replaced.
+class Evaluator {
+ public:
+  // Everything passed by reference must outlive the evaluator.
+  Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine,
+            int threads);
+
+  EvalResult run(const Predictor& predictor, const std::function<void(int64_t done)>& progress = {}) const;
+
+  // Sample `index` as `run` sees it. Throws BadSample.
+  EvalSample load(int64_t index) const;
+
+  // The same sample before any transform.
+  Sample original(int64_t index) const { return dataset_.get(index); }
+
+ private:
+  Experiment experiment_;
+  const Dataset& dataset_;
+  const Pipeline& pipeline_;
+  Quarantine& quarantine_;
+  int threads_;
+};
+
+// (1, H, W, C) tensor of an image's pixels.
+at::Tensor image_tensor(const Image& image);
+
+}  // namespace tessera

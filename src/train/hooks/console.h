@@ -1,0 +1,26 @@
+#pragma once
+#include <memory>
+
+#include "core/progress_bar.h"
+#include "train/hooks/hook.h"
+
+namespace tessera {
+
+// The terminal: a live bar where there is one, plain lines elsewhere.
+class ConsoleHook : public Hook {
+ public:
+  void on_start(const RunInfo& info) override;
+  void on_step(int64_t step) override;
+  void on_log(const LogLine& line) override;
+  void on_bad_sample(const BadSampleRecord& record) override;
+  void on_warning(int64_t step, const std::string& text) override;
+  void on_eval(const TrainState& state, double epoch, const EvalResult& result) override;
+  void on_end(const TrainState& state, const std::string& status) override;
+
+ private:
+  int64_t epochs_ = 0, total_steps_ = 0;
+  std::string details_;
+  std::unique_ptr<ProgressBar> bar_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,108 @@
+#include "train/hooks/record.h"
+
+#include "data/png_writer.h"
+#include "train/pictures.h"
+
+namespace tessera {
+
+using nlohmann::json;
+
+json eval_json(const ClassTable& classes, const EvalResult& result) {
+  json metrics, per_class = json::array(), confusion = json::array();
+  for (const auto& [name, value] : named_values(result.report)) metrics[name] = value;
+  const auto n = classes.names.size();
+  for (size_t c = 0; c < n; ++c) {
+    const auto& score = result.report.classes[c];
+    per_class.push_back({{"name", classes.names[c]},
+                         {"iou", score.iou},
+                         {"accuracy", score.accuracy},
+                         {"dice", score.dice},
+                         {"pixels", score.pixels}});
+    confusion.push_back(std::vector<int64_t>(result.confusion.begin() + static_cast<int64_t>(c * n),
+                                             result.confusion.begin() + static_cast<int64_t>((c + 1) * n)));
+  }
+  return {{"metrics", metrics},          {"per_class", per_class}, {"confusion", confusion},
+          {"images", result.num_images}, {"bad", result.num_bad},  {"seconds", result.seconds}};
+}
+
+void RunLogHook::on_start(const RunInfo& info) {
+  log_ = std::make_unique<RunLog>(info.folder / "log.jsonl");
+  classes_ = info.classes;
+  if (info.resumed) {
+    log_->event("resume", {{"step", info.first_step}, {"device", info.device}});
+  } else {
+    log_->event("start", {{"model", info.experiment.model.name},
+                          {"parameters", info.num_parameters},
+                          {"device", info.device},
+                          {"total_steps", info.total_steps},
+                          {"steps_per_epoch", info.steps_per_epoch},
+                          {"train_images", info.num_train},
+                          {"val_images", info.num_val}});
+  }
+}
+
+void RunLogHook::on_log(const LogLine& l) {
+  log_->event("train", {{"step", l.step},
+                        {"epoch", l.epoch},
+                        {"loss", l.loss},
+                        {"lr", l.lr},
+                        {"grad_norm", l.grad_norm},
+                        {"images_per_s", l.images_per_s},
+                        {"data_wait", l.data_wait},
+                        {"memory_mb", l.memory_mb}});
+}
+
+void RunLogHook::on_bad_sample(const BadSampleRecord& record) {
+  log_->event("bad_sample", {{"id", record.id}, {"reason", record.reason}, {"replaced_by", record.replaced_by}});
+}
+
+void RunLogHook::on_warning(int64_t step, const std::string& text) {
+  log_->event("warning", {{"step", step}, {"text", text}});
+}
+
+void RunLogHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
+  json fields = eval_json(classes_, result);
+  fields["step"] = state.step;
+  fields["epoch"] = epoch;
+  log_->event("eval", std::move(fields));
+}
+
+void RunLogHook::on_checkpoint(const TrainState& state) {
+  log_->event("checkpoint", {{"step", state.step}, {"path", "checkpoints/" + checkpoint_name(state.step)}});
+}
+
+void RunLogHook::on_end(const TrainState& state, const std::string& status) {
+  log_->event("end", {{"status", status}, {"step", state.step}, {"seconds", state.seconds}});
+}
+
+void TensorBoardHook::on_start(const RunInfo& info) {
+  writer_ = std::make_unique<TensorBoardWriter>(info.folder / "tensorboard",
+                                                info.resumed ? std::optional(info.first_step + 1) : std::nullopt);
+  if (!info.resumed) writer_->text("config", "```yaml\n" + experiment_yaml(info.experiment) + "```", 0);
+}
+
+void TensorBoardHook::on_log(const LogLine& l) {
+  writer_->scalar("train/loss", l.loss, l.step);
+  writer_->scalar("train/lr", l.lr, l.step);
+  writer_->scalar("train/grad_norm", l.grad_norm, l.step);
+  writer_->scalar("speed/images_per_s", l.images_per_s, l.step);
+  writer_->scalar("speed/data_wait", l.data_wait, l.step);
+  writer_->scalar("speed/memory_mb", l.memory_mb, l.step);
+}
+
+void TensorBoardHook::on_eval(const TrainState& state, double, const EvalResult& result) {
+  for (const auto& [name, value] : named_values(result.report)) writer_->scalar("val/" + name, value, state.step);
+  const Image matrix = draw_confusion(result.confusion, static_cast<int>(result.report.classes.size()));
+  picture("val/confusion_matrix", encode_png(matrix), matrix.size(), state.step);
+  writer_->flush();
+}
+
+void TensorBoardHook::picture(const std::string& tag, const std::vector<uint8_t>& png, Size size, int64_t step) {
+  writer_->image(tag, png, size.height, size.width, step);
+}
+
+void TensorBoardHook::on_end(const TrainState&, const std::string&) {
+  writer_->flush();
+}
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+#include "train/inference.h"
+
+#include "loss/loss.h"
+#include "tensor/device.h"
+#include "train/checkpoint_store.h"
+#include "train/model_state.h"
+#include "train/precision.h"
+
+namespace tessera {
+
+TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides) {
+  const std::filesystem::path folder = resolve_checkpoint(given);
+  const Checkpoint checkpoint = read_checkpoint(folder, /*with_optimizer=*/false);
+  Node node = parse_config(checkpoint.config_yaml, (folder / "config.yaml").string());
+  // A run made on a GPU machine must open on a laptop too.
+  apply_override(node, "train.device=auto");
+  for (const std::string& text : overrides) apply_override(node, text);
+  const Experiment experiment = read_experiment(node);
+  const at::Device device = pick_device(experiment.train.device);
+  const ModelShape shape{experiment.data.channels, logit_channels(experiment.loss, checkpoint.classes.size())};
+  ModelPtr model = make_model(experiment.model, shape, 0);
+  model->to(device, parameter_type(experiment.train.precision));
+  load_model_state(*model, checkpoint.model);
+  model->eval();
+  return {folder, experiment, checkpoint.classes, checkpoint.state.step, model, device};
+}
+
+}  // namespace tessera

@@ -1,0 +1,29 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/experiment.h"
+#include "nn/model.h"
+#include "train/predictor.h"
+
+namespace tessera {
+
+// A trained model with everything needed to use it: the experiment (so also the preprocessing) and the classes come from the
+// checkpoint, not from the user's memory.
+struct TrainedModel {
+  std::filesystem::path checkpoint;
+  Experiment experiment;
+  ClassTable classes;
+  int64_t step = 0;
+  ModelPtr model;
+  at::Device device;
+
+  Predictor predictor() const { return Predictor(experiment, model, device); }
+};
+
+// given: a run folder (its best checkpoint, else its newest) or a checkpoint. Overrides such as eval.flip=true are laid over
+// the checkpoint's config.
+TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides);
+
+}  // namespace tessera

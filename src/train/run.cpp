@@ -1,0 +1,117 @@
+#include "train/run.h"
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/signals.h"
+#include "data/png_writer.h"
+#include "report/html_report.h"
+#include "train/environment.h"
+#include "train/hooks/console.h"
+#include "train/hooks/record.h"
+#include "train/pictures.h"
+
+namespace tessera {
+namespace {
+
+// A folder with a log or a checkpoint in it belongs to a run already.
+void claim_folder(const fs::path& folder, bool resume) {
+  std::error_code error;
+  const bool used = fs::exists(folder / "log.jsonl", error) || fs::exists(folder / "checkpoints", error);
+  if (used && !resume)
+    fail_usage("{} already holds a run; add --resume to go on with it, or set run.dir (or run.name) to start another",
+               folder.string());
+  const std::string why = why_not_writable(folder);
+  TSR_CHECK(why.empty(), "the run folder {} cannot be written: {}; set run.dir to another place", folder.string(), why);
+}
+
+// RUN/predictions: the drawn predictions as PNG files, with index.json to say what each is.
+void save_pictures(const fs::path& folder, const std::vector<DrawnPrediction>& best,
+                   const std::vector<DrawnPrediction>& worst) {
+  fs::create_directories(folder);
+  nlohmann::json index = nlohmann::json::array();
+  const auto save = [&](const std::vector<DrawnPrediction>& drawn, const std::string& kind) {
+    for (size_t i = 0; i < drawn.size(); ++i) {
+      const std::string file = fmt::format("{}-{}.png", kind, i);
+      write_file(folder / file, encode_png(drawn[i].picture));
+      index.push_back({{"file", file}, {"kind", kind}, {"caption", drawn[i].caption}, {"mean_iou", drawn[i].score}});
+    }
+  };
+  save(best, "best");
+  save(worst, "worst");
+  write_file(folder / "index.json", index.dump(2));
+}
+
+std::vector<ReportPicture> load_pictures(const fs::path& folder, const std::string& kind) {
+  std::vector<ReportPicture> pictures;
+  if (!fs::exists(folder / "index.json")) return pictures;
+  for (const auto& entry : nlohmann::json::parse(read_text(folder / "index.json"))) {
+    if (entry.at("kind") != kind) continue;
+    pictures.push_back({entry.at("caption"), entry.at("mean_iou"), read_bytes(folder / entry.at("file").get<std::string>())});
+  }
+  return pictures;
+}
+
+}  // namespace
+
+fs::path run_folder(const Experiment& experiment) {
+  if (!experiment.run.dir.empty()) return experiment.run.dir;
+  return fs::path("runs") / (experiment.run.name.empty() ? "run" : experiment.run.name);
+}
+
+RunResult run_training(const Experiment& experiment, bool resume) {
+  const fs::path folder = run_folder(experiment);
+  claim_folder(folder, resume);
+  Trainer trainer(experiment, {folder, resume});
+  write_file(folder / "config.yaml", experiment_yaml(experiment));
+  nlohmann::json environment = describe_environment();
+  environment["device"] = trainer.device();
+  environment["model"] = {{"name", experiment.model.name}, {"parameters", trainer.num_parameters()}};
+  environment["classes"] = {{"names", trainer.classes().names}, {"palette", trainer.classes().palette}};
+  write_file(folder / "environment.json", environment.dump(2));
+
+  trainer.add_hook(std::make_unique<ConsoleHook>());
+  trainer.add_hook(std::make_unique<RunLogHook>());
+  TensorBoardHook* board = nullptr;
+  if (experiment.run.tensorboard) {
+    auto hook = std::make_unique<TensorBoardHook>();
+    board = hook.get();
+    trainer.add_hook(std::move(hook));
+  }
+  catch_stop_signals();
+  RunResult result = trainer.run();
+
+  if (result.last_eval && result.signal == 0) {
+    const auto draw = [&](bool want_best) {
+      return draw_extremes(*result.last_eval, trainer.evaluator(), trainer.predictor(), trainer.classes(),
+                           experiment.run.pictures, want_best, experiment.eval.at == EvalSize::kOriginal);
+    };
+    const auto best = draw(true), worst = draw(false);
+    save_pictures(folder / "predictions", best, worst);
+    for (size_t i = 0; board != nullptr && i < worst.size(); ++i) {
+      board->picture(fmt::format("predictions/worst_{}", i), encode_png(worst[i].picture), worst[i].picture.size(),
+                     result.state.step);
+    }
+  }
+  write_report(folder);
+  return result;
+}
+
+void write_report(const fs::path& folder) {
+  ReportInput input;
+  input.history = read_run_log(folder / "log.jsonl");
+  input.title = fs::absolute(folder).lexically_normal().filename().string();
+  input.config_yaml = read_text(folder / "config.yaml");
+  nlohmann::json environment = nlohmann::json::parse(read_text(folder / "environment.json"));
+  input.model = environment.at("model");
+  input.class_names = environment.at("classes").at("names").get<std::vector<std::string>>();
+  input.palette = environment.at("classes").at("palette").get<std::vector<Color>>();
+  environment.erase("model");
+  environment.erase("classes");
+  input.environment = environment;
+  input.best = load_pictures(folder / "predictions", "best");
+  input.worst = load_pictures(folder / "predictions", "worst");
+  write_file(folder / "report.html", render_report(input));
+}
+
+}  // namespace tessera

@@ -1,0 +1,87 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/experiment.h"
+#include "data/loader.h"
+#include "train/checkpoint_store.h"
+#include "train/evaluator.h"
+#include "train/hooks/hook.h"
+#include "train/train_step.h"
+
+namespace tessera {
+
+struct TrainerOptions {
+  std::filesystem::path folder;  // of the run
+  bool resume = false;
+};
+
+struct RunResult {
+  TrainState state;
+  std::optional<EvalResult> last_eval;
+  int signal = 0;  // the stop signal that ended the run early, or 0
+};
+
+// Trains one model from a config to the end of its duration. All of a run's state is in TrainState and the arenas, so a
+// run that is killed and resumed gives the bits of one that was not.
+class Trainer {
+ public:
+  // Opens the data, builds the model, loads the newest checkpoint when resuming, and checks everything that can be known
+  // before the first step. Throws Error or UsageError; the run folder is then as it was.
+  Trainer(const Experiment& experiment, const TrainerOptions& options);
+  ~Trainer();
+
+  void add_hook(std::unique_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
+
+  // See Note [Order of events].
+  RunResult run();
+
+  const Dataset& val_set() const { return *val_set_; }
+  const Evaluator& evaluator() const { return *evaluator_; }
+  const Predictor& predictor() const { return *predictor_; }
+  const ClassTable& classes() const { return train_set_->classes(); }
+  std::string device() const { return device_.str(); }
+  int64_t num_parameters() const { return num_parameters_; }
+  const Experiment& experiment() const { return experiment_; }
+
+ private:
+  void load_state();
+  void train_one_step();
+  void evaluate();
+  void save();
+  void report_bad_samples();
+  void tell_failure(const std::string& reason);
+  void log_step(const StepResult& result);
+
+  bool due(const Duration& every) const;
+  bool evaluation_due() const;
+  bool save_due() const;
+  bool finished() const;
+  double epoch() const { return static_cast<double>(state_.step) / static_cast<double>(steps_per_epoch_); }
+
+  Experiment experiment_;
+  std::filesystem::path folder_;
+  bool resumed_ = false;
+  at::Device device_;
+  DatasetPtr train_set_, val_set_;
+  Pipeline train_pipeline_, val_pipeline_;
+  std::unique_ptr<Quarantine> train_quarantine_, val_quarantine_;
+  ModelPtr model_;
+  int64_t num_parameters_ = 0;
+  std::unique_ptr<TrainStep> step_;
+  std::unique_ptr<Predictor> predictor_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<CheckpointStore> store_;
+  std::unique_ptr<Loader> loader_;
+  int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
+  TrainState state_;
+  int64_t saved_step_ = -1;
+  std::optional<EvalResult> last_eval_;
+  Hooks hooks_;
+  struct Meter;
+  std::unique_ptr<Meter> meter_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+"""Compares fixtures made afresh with the ones kept in the repository; any difference is an error.
+
+Numbers may differ by rounding (other CPUs order float sums differently): 1e-9 relative, 1e-12 absolute. Everything else,
+and every other file, must be the same to the byte.
+"""
+import json
+import math
+import pathlib
+import sys
+
+
+def differences(kept, fresh, where=""):
+    if isinstance(kept, bool) or isinstance(fresh, bool) or isinstance(kept, str) or kept is None:
+        if kept != fresh:
+            yield f"{where}: kept {kept!r}, fresh {fresh!r}"
+    elif isinstance(kept, (int, float)) and isinstance(fresh, (int, float)):
+        same_nan = isinstance(kept, float) and math.isnan(kept) and math.isnan(fresh)
+        if not same_nan and not math.isclose(kept, fresh, rel_tol=1e-9, abs_tol=1e-12):
+            yield f"{where}: kept {kept!r}, fresh {fresh!r}"
+    elif isinstance(kept, list) and isinstance(fresh, list) and len(kept) == len(fresh):
+        for i, (a, b) in enumerate(zip(kept, fresh)):
+            yield from differences(a, b, f"{where}[{i}]")
+    elif isinstance(kept, dict) and isinstance(fresh, dict) and kept.keys() == fresh.keys():
+        for key in kept:
+            yield from differences(kept[key], fresh[key], f"{where}.{key}")
+    else:
+        yield f"{where}: of another shape"
+
+
+def main(kept_dir, fresh_dir):
+    kept_dir, fresh_dir = pathlib.Path(kept_dir), pathlib.Path(fresh_dir)
+    names = sorted({p.relative_to(d) for d in (kept_dir, fresh_dir) for p in d.rglob("*") if p.is_file()})
+    found = []
+    for name in names:
+        kept, fresh = kept_dir / name, fresh_dir / name
+        if not kept.exists() or not fresh.exists():
+            found.append(f"{name}: only in {kept_dir if kept.exists() else fresh_dir}")
+        elif name.suffix == ".json":
+            found += [f"{name}{d}" for d in differences(json.loads(kept.read_text()), json.loads(fresh.read_text()))]
+        elif kept.read_bytes() != fresh.read_bytes():
+            found.append(f"{name}: bytes differ")
+    for line in found[:40]:
+        print(line)
+    print(f"{len(names)} fixture files, {len(found)} differences")
+    return 1 if found or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))

@@ -1,0 +1,128 @@
+"""The program as a user meets it: a folder of images and masks with awkward names goes through data check, train, eval and
+predict; mistakes get exit code 2 and a message that helps."""
+import pathlib
+import subprocess
+
+from support import Folder, check, program, log_lines, tessera, write_png
+
+
+def make_data(root, count=12):
+    """Bright discs on dark ground, under names with spaces and letters beyond ASCII."""
+    for i in range(count):
+        inside = lambda y, x, i=i: (y - 16 - i % 5) ** 2 + (x - 20 + i % 7) ** 2 < 90
+        name = f"größe {i:02}/bild é{i}"
+        write_png(root / "images" / f"{name}.png", 40, 32, lambda y, x: (200, 180, 90 + y) if inside(y, x) else (30, 40 + x, 50), channels=3)
+        write_png(root / "masks" / f"{name}.png", 40, 32, lambda y, x: 255 if inside(y, x) else 0)
+
+
+def happy_path(folder):
+    make_data(folder / "data")
+    options = [f"data.path={folder}/data", "data.labels.binary=true", "data.train.transforms=[{random_crop: {size: 32}}, flip]", "model.unet.channels=[8,16]", "train.duration=12ep",
+               "train.batch_size=4", "optimizer.lr=0.01", f"run.dir={folder}/run", "eval.every=4ep", "run.pictures=2"]
+    config = pathlib.Path(__file__).parents[2] / "configs/pairs/unet.yaml"
+    out, _ = tessera("data", "check", config, *options)
+    check("train: 10 samples, 0 unusable" in out and "val: 2 samples, 0 unusable" in out, out)
+    out, _ = tessera("data", "list", config, *options)
+    check(len(out.splitlines()) == 12 and "bild é" in out, out)
+    tessera("data", "stats", config, *options)
+    tessera("data", "browse", config, *options, "-o", folder / "sheet.png", "-n", 2)
+    check((folder / "sheet.png").read_bytes()[:4] == b"\x89PNG", "browse wrote no PNG")
+    tessera("train", config, "--dry-run", *options)
+
+    tessera("train", config, *options)
+    run = folder / "run"
+    for name in ("config.yaml", "environment.json", "log.jsonl", "report.html", "checkpoints/best.json", "predictions/index.json"):
+        check((run / name).exists(), f"{name} is missing in the run folder")
+    check(list((run / "tensorboard").glob("events.out.tfevents.*")), "no TensorBoard events")
+    last = [line for line in log_lines(run) if line["type"] == "eval"][-1]
+    check(last["metrics"]["mean_iou"] > 0.8, f"discs were not learned: {last['metrics']}")
+
+    out, _ = tessera("eval", "--weights", run, "--json", "eval.flip=true", "eval.scales=[0.75,1]")
+    check('"mean_iou"' in out, out)
+    out, _ = tessera("predict", "--weights", run, "-o", folder / "pred", "--overlay", "--probabilities", folder / "data/images")
+    masks = sorted((folder / "pred").rglob("*é*.png"))
+    check(len(masks) == 24, f"{len(masks)} files predicted, expected 12 masks and 12 overlays")
+    check(len(list((folder / "pred").rglob("*.npy"))) == 12, "probabilities are missing")
+    listing = "\n".join(str(p) for p in sorted((folder / "data/images").rglob("*.png"))[:3]) + "\n"
+    tessera("predict", "--weights", run, "-o", folder / "listed", "--palette", "-", stdin=listing)
+    check(len(list((folder / "listed").rglob("*.png"))) == 3, "stdin list")
+    (folder / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nnot really")
+    _, errors = tessera("predict", "--weights", run, "-o", folder / "partly", folder / "broken.png", folder / "data/images", expect=1)
+    check("broken.png" in errors and "1 of 13 images could not be read" in errors, errors)
+    check(len(list((folder / "partly").rglob("*.png"))) == 12, "one bad image must not stop the others")
+
+    _, errors = tessera("train", config, *options, expect=2)
+    check("already holds a run; add --resume" in errors, errors)
+    _, errors = tessera("train", config, *options, "optimizer.lr=0.5", "--resume", expect=2)
+    check("optimizer.lr: 0.01 in the run, 0.5 now" in errors, errors)
+    tessera("report", run)
+
+
+def bad_sample_is_quarantined(folder):
+    make_data(folder / "data", count=30)
+    victim = sorted((folder / "data/images").rglob("*.png"))[4]
+    victim.write_bytes(victim.read_bytes()[:60])
+    options = [f"data.path={folder}/data", "data.labels.binary=true", "data.classes=[a,b]", "model.unet.channels=[4]", "train.duration=2ep", "train.batch_size=4", "data.val_share=0.1", "data.max_bad_share=0.1",
+               "run.pictures=0"]
+    _, errors = tessera("train", *options, f"run.dir={folder}/run")
+    bad = [line for line in log_lines(folder / "run") if line["type"] == "bad_sample"]
+    check(len(bad) == 1 and victim.stem in bad[0]["id"] and bad[0]["reason"], f"{bad}\n{errors}")
+    check(victim.stem in (folder / "run/report.html").read_text(), "the report does not name the bad sample")
+    out, _ = tessera("data", "check", *options, expect=1)
+    check(victim.stem in out, out)
+    _, errors = tessera("train", *options, "data.max_bad_share=0", f"run.dir={folder}/strict", expect=1)
+    check("samples are unusable, more than data.max_bad_share=0 allows" in errors and victim.stem in errors, errors)
+
+
+def mistakes(folder):
+    (folder / "c.yaml").write_text("optimiser: {lr: 1}\n")
+    for arguments, expected in [
+        (["train", folder / "c.yaml"], "c.yaml:1: unknown key 'optimiser', did you mean 'optimizer'?"),
+        (["train", folder / "missing.yaml"], "No such file"),
+        (["train", "train.seed=x"], "command line: train.seed expects a whole number, got 'x'"),
+        (["train", "-p", "ddp", "data.type=synthetic"], "comes with distributed training"),
+        (["train", "-d", "0,1"], "distributed training"),
+        (["train", "-m", "unett", "data.type=synthetic", f"run.dir={folder}/x"], "did you mean 'unet'?"),
+        (["train", "train.device=cuda:7", "data.type=synthetic", f"run.dir={folder}/x"], "train.device is cuda:7"),
+        (["train", "train.device=gpu", "data.type=synthetic", f"run.dir={folder}/x"], "expects auto, cpu, cuda or cuda:N"),
+        (["config", "explain", "optimizer.lrr"], "did you mean 'optimizer.lr'?"),
+        (["nonsense"], "tessera --help"),
+        (["eval"], "--weights"),
+    ]:
+        _, errors = tessera(*arguments, expect=2)
+        check(expected in errors, f"{arguments}: expected '{expected}' in\n{errors}")
+    for arguments, expected in [
+        (["eval", "--weights", folder / "nothing"], "no run or checkpoint at"),
+        (["train", f"data.path={folder}/nowhere", "data.classes=[a,b]", f"run.dir={folder}/x"], "nowhere"),
+        (["train", "data.type=synthetic", "run.dir=/proc/tessera"], "cannot be written"),
+    ]:
+        _, errors = tessera(*arguments, expect=1)
+        check(expected in errors, f"{arguments}: expected '{expected}' in\n{errors}")
+
+
+def help_and_shells():
+    out, _ = tessera("--help")
+    check("train" in out and "demo" in out, out)
+    out, _ = tessera("train", "--help")
+    check("optimizer.lr=" in out and "data.train.transforms" in out, "help lacks the config keys")
+    out, _ = tessera("--version")
+    check(out.startswith("tessera 0."), out)
+    out, _ = tessera("doctor")
+    check("torch" in out and "memory" in out, out)
+    out, _ = tessera("completion", "bash")
+    done = subprocess.run(["bash", "-c", out + "\nCOMP_WORDS=(tessera tr); COMP_CWORD=1; _tessera; echo ${COMPREPLY[@]}"], capture_output=True, text=True)
+    check(done.stdout.strip() == "train", f"completion of 'tr' gave '{done.stdout}' {done.stderr}")
+    tessera("completion", "zsh")
+    out, _ = tessera("config", "explain", "optimizer.lr", "optimizer.lr=0.5")
+    check("set by  command line" in out, out)
+    reference, _ = tessera("config", "reference")
+    kept = (pathlib.Path(__file__).parents[2] / "docs/config.md").read_text()
+    check(reference == kept, "docs/config.md is not what `tessera config reference` prints; run `make docs`")
+
+
+if __name__ == "__main__":
+    help_and_shells()
+    for part in (mistakes, happy_path, bad_sample_is_quarantined):
+        with Folder() as temporary:
+            part(temporary)
+        print(f"{part.__name__}: ok")

@@ -1,0 +1,35 @@
+"""Fails when a file includes a layer it may not: apps -> train -> { siblings } -> { kernels -> tensor, config } -> core."""
+import pathlib
+import re
+import sys
+
+BASE = {"core"}
+MIDDLE = {"kernels", "tensor", "config"}
+SIBLINGS = {"data", "nn", "weights", "loss", "metric", "optim", "dist", "report"}
+ALLOWED = {
+    "core": set(),
+    "config": BASE,
+    "tensor": BASE,
+    "kernels": BASE | {"tensor"},
+    **{name: BASE | MIDDLE for name in SIBLINGS},
+    "train": BASE | MIDDLE | SIBLINGS,
+    "apps": BASE | MIDDLE | SIBLINGS | {"train"},
+    "cuda": BASE | {"tensor", "kernels"},
+}
+
+
+def main(root):
+    root = pathlib.Path(root)
+    wrong = []
+    for path in sorted(p for p in root.rglob("*") if p.suffix in {".h", ".cpp", ".cu", ".cuh"}):
+        layer = path.relative_to(root).parts[0]
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            found = re.match(r'\s*#include "([^"/]+)/', line)
+            if found and found[1] in ALLOWED and found[1] != layer and found[1] not in ALLOWED[layer]:
+                wrong.append(f"{path}:{number}: {layer} may not include {found[1]}")
+    print("\n".join(wrong) or "all includes follow the layers")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

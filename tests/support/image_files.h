@@ -1,0 +1,51 @@
+#pragma once
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "core/files.h"
+#include "core/image.h"
+#include "data/png_writer.h"
+
+namespace tessera::testing {
+
+// Small image and mask files for tests of data sources; missing folders are made.
+inline void write_bytes(const std::filesystem::path& path, std::span<const uint8_t> bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  write_file(path, bytes);
+}
+
+inline void write_image(const std::filesystem::path& path, Size size = {4, 6}, uint8_t value = 100) {
+  Image image(size.height, size.width, 3);
+  std::fill(image.bytes().begin(), image.bytes().end(), value);
+  write_bytes(path, encode_png(image));
+}
+
+// Left half class 0, right half `right`.
+inline void write_mask(const std::filesystem::path& path, Size size = {4, 6}, int16_t right = 1) {
+  LabelMap labels(size.height, size.width);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = size.width / 2; x < size.width; ++x) labels.at(y, x) = right;
+  }
+  write_bytes(path, encode_png_labels(labels));
+}
+
+inline void write_pair(const std::filesystem::path& root, const std::string& stem, Size size = {4, 6}) {
+  write_image(root / "images" / (stem + ".png"), size);
+  write_mask(root / "masks" / (stem + ".png"), size);
+}
+
+// The message of the exception `action` throws, "" if none.
+template <class Action>
+std::string message_of(Action action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace tessera::testing
+
+#define EXPECT_CONTAINS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)

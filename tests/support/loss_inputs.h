@@ -1,0 +1,38 @@
+#pragma once
+#include <ATen/ATen.h>
+
+#include <nlohmann/json.hpp>
+
+#include "config/loss_config.h"
+
+// Inputs of tests/interop/make_torch_losses.py, made from the same integers.
+namespace tessera::testing {
+
+inline at::Tensor loss_logits(int64_t channels, at::ScalarType dtype) {  // (4, channels, 3, 4)
+  const at::Tensor i = at::arange(4 * channels * 3 * 4, at::kLong);
+  return (((i * 7919 + 13) % 101 - 50).to(at::kDouble) / 20).view({4, channels, 3, 4}).to(dtype);
+}
+
+// (4, 6, 7). Class `num_classes - 1` is absent (of more than 2); image n is ignored in about n quarters of its pixels.
+inline at::Tensor loss_labels(int64_t num_classes) {
+  const at::Tensor i = at::arange(4 * 6 * 7, at::kLong);
+  const at::Tensor image = i.floor_divide(6 * 7);
+  const at::Tensor labels = (i * 31 + i.floor_divide(5)) % std::max<int64_t>(num_classes - 1, 2);
+  return labels.masked_fill(((i * 17 + 3) % 4).lt(image), -1).view({4, 6, 7}).to(at::kShort);
+}
+
+inline LossConfig loss_config(const nlohmann::json& values) {
+  LossConfig config;
+  const auto& names = EnumNames<LossType>::names;
+  const auto found = std::find(names.begin(), names.end(), values.at("type").get<std::string>());
+  config.type = static_cast<LossType>(found - names.begin());
+  config.ce_weight = values.value("ce_weight", config.ce_weight);
+  config.dice_weight = values.value("dice_weight", config.dice_weight);
+  config.class_weights = values.value("class_weights", config.class_weights);
+  config.label_smoothing = values.value("label_smoothing", config.label_smoothing);
+  config.focal_gamma = values.value("focal_gamma", config.focal_gamma);
+  config.dice_smooth = values.value("dice_smooth", config.dice_smooth);
+  return config;
+}
+
+}  // namespace tessera::testing
