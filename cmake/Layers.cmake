@@ -15,6 +15,8 @@ function(tessera_layer name)
     tessera_test(${name}_test SOURCES ${LAYER_TESTS} LIBRARIES ${library} LABELS unit ${LAYER_LABELS})
     if(LAYER_TORCH)
       tessera_torch_pch(${name}_test)
+    else()
+      target_compile_options(${name}_test PRIVATE -O1)  # tests are built more often than run; the shared header fixes it for the others
     endif()
   endif()
 endfunction()

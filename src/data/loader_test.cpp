@@ -30,17 +30,17 @@ class NumberedDataset : public Dataset {
   ClassTable classes_;
 };
 
-struct Run {
+struct Collected {
   std::vector<Batch> batches;
   int64_t bad = 0;
 };
 
-Run collect(const Dataset& data, int threads, int64_t first, int64_t count,
-            const std::vector<TransformConfig>& transforms = {}) {
+Collected collect(const Dataset& data, int threads, int64_t first, int64_t count,
+                  const std::vector<TransformConfig>& transforms = {}) {
   const Pipeline pipeline = make_pipeline(transforms);
   Quarantine quarantine(data.size(), 0.2);
   Loader loader(data, pipeline, quarantine, {.batch_size = 4, .seed = 5, .threads = threads, .prefetch = 2}, first);
-  Run run;
+  Collected run;
   for (int64_t i = 0; i < count; ++i) run.batches.push_back(loader.next());
   run.bad = quarantine.count();
   return run;
@@ -55,15 +55,15 @@ void expect_same(const Batch& a, const Batch& b) {
 TEST(Loader, BatchesDependNeitherOnThreadsNorOnWhereOneStarts) {
   const NumberedDataset data(21, {3, 11});
   const std::vector<TransformConfig> transforms{RandomCropConfig{.size = {4, 4}}, FlipConfig{}, PhotometricConfig{}};
-  const Run one = collect(data, 1, 0, 14, transforms), four = collect(data, 4, 0, 14, transforms),
-            later = collect(data, 3, 9, 5, transforms);
+  const Collected one = collect(data, 1, 0, 14, transforms), four = collect(data, 4, 0, 14, transforms),
+                  later = collect(data, 3, 9, 5, transforms);
   for (size_t i = 0; i < 14; ++i) expect_same(one.batches[i], four.batches[i]);
   for (size_t i = 0; i < 5; ++i) expect_same(one.batches[9 + i], later.batches[i]);
 }
 
 TEST(Loader, BadSamplesAreReplacedAndCountedOnce) {
   const NumberedDataset data(21, {3, 11});
-  const Run run = collect(data, 2, 0, 18);  // three epochs
+  const Collected run = collect(data, 2, 0, 18);  // three epochs
   EXPECT_EQ(run.bad, 2);
   for (const Batch& batch : run.batches) {
     for (size_t i = 0; i < 4; ++i) {

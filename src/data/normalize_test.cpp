@@ -28,7 +28,7 @@ TEST(NormalizeImages, PerImageDoesNotLookAtTheOthers) {
 
 TEST(NormalizeImages, PercentilesIgnoreOutliers) {
   const NormalizeConfig config{.mode = NormalizeMode::kPercentile, .mean = {0}, .std = {1}, .low = 0.1, .high = 0.9};
-  const at::Tensor images = torch::arange(11, torch::kFloat).view({1, 1, 11, 1}).clone();
+  at::Tensor images = torch::arange(11, torch::kFloat).view({1, 1, 11, 1}).clone();
   images.index_put_({0, 0, 10, 0}, 1e6);
   const at::Tensor x = normalize_images(images, 65535, config, at::kFloat).flatten();
   EXPECT_FLOAT_EQ(x[0].item<float>(), 0);

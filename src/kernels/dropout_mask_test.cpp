@@ -34,7 +34,7 @@ TEST(Philox, KernelFormEqualsCore) {
 TEST(DropoutMaskGpu, EqualsCpuToTheBit) {
   load_cuda_plugin();
   if (cuda_plugin() == nullptr || cuda_plugin()->gpus().empty()) GTEST_SKIP() << cuda_status();
-  const at::Tensor ids = at::tensor({0, 5, 123456789012345LL}, at::kLong);
+  const at::Tensor ids = at::tensor({int64_t{0}, int64_t{5}, int64_t{123456789012345}}, at::kLong);
   const at::Tensor gpu = dropout_mask(ids.to(at::kCUDA), 4097, 0.4, 99);
   EXPECT_TRUE(gpu.is_cuda());
   EXPECT_TRUE(gpu.cpu().equal(dropout_mask(ids, 4097, 0.4, 99)));

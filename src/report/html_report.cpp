@@ -103,7 +103,7 @@ std::string render_report(const ReportInput& input) {
     page.section("confusion", "Confusion", at_step(*eval) + "; each row is a label, shaded by the share of its pixels",
                  confusion_body(*eval, input.class_names));
   }
-  page.section("predictions", "Predictions", "", predictions_body(input));
+  page.section("predictions", "Predictions", "Each: image, label, prediction", predictions_body(input));
   page.section("quarantine", "Quarantined samples", "Samples that could not be used and what stood in for them",
                bad_sample_table(history.bad_samples));
   page.section("timeline", "Timeline", log_notes(history), timeline_list(history));

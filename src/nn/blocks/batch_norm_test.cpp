@@ -27,7 +27,7 @@ TEST(BatchNorm, WholeBatchEqualsTorch) {
 TEST(BatchNorm, UnitsMakePassesOfAnySizeAgree) {
   torch::manual_seed(2);
   const at::Tensor x = torch::randn({8, 3, 5, 5}, torch::kDouble);
-  const StepContextGuard context({.norm_group = 2});
+  const StepContextGuard context({.norm_group = 2, .sample_ids = {}});
   std::vector<at::Tensor> outputs, means;
   for (const int64_t pass : {8, 4, 2}) {
     BatchNorm2d norm(3);

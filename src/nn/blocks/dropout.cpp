@@ -18,12 +18,12 @@ at::Tensor RandomLayer::factors(const at::Tensor& x, int64_t per_sample, double 
   return dropout_mask(context.sample_ids, per_sample, rate, word).to(x.scalar_type());
 }
 
-at::Tensor ChannelDropoutImpl::forward(const at::Tensor& x) const {
+at::Tensor ChannelDropoutImpl::forward(const at::Tensor& x) {
   if (!is_training() || rate_ == 0) return x;
   return x * factors(x, x.size(1), rate_).view({x.size(0), x.size(1), 1, 1});
 }
 
-at::Tensor DropPathImpl::forward(const at::Tensor& x) const {
+at::Tensor DropPathImpl::forward(const at::Tensor& x) {
   if (!is_training() || rate_ == 0) return x;
   std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
   shape[0] = x.size(0);

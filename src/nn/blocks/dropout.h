@@ -19,7 +19,7 @@ class RandomLayer : public torch::nn::Module {
 class ChannelDropoutImpl : public RandomLayer {
  public:
   explicit ChannelDropoutImpl(double rate) : rate_(rate) {}
-  at::Tensor forward(const at::Tensor& x) const;
+  at::Tensor forward(const at::Tensor& x);
 
  private:
   double rate_;
@@ -30,7 +30,7 @@ TORCH_MODULE(ChannelDropout);
 class DropPathImpl : public RandomLayer {
  public:
   explicit DropPathImpl(double rate) : rate_(rate) {}
-  at::Tensor forward(const at::Tensor& x) const;
+  at::Tensor forward(const at::Tensor& x);
 
  private:
   double rate_;
