@@ -17,7 +17,8 @@ namespace {
 // A folder with a log or a checkpoint in it belongs to a run already.
 void claim_folder(const fs::path& folder, bool resume) {
   std::error_code error;
-  const bool used = fs::exists(folder / "log.jsonl", error) || fs::exists(folder / "checkpoints", error);
+  const fs::path saved = folder / "checkpoints";
+  const bool used = fs::exists(folder / "log.jsonl", error) || (fs::exists(saved, error) && !fs::is_empty(saved, error));
   if (used && !resume)
     fail_usage("{} already holds a run; add --resume to go on with it, or set run.dir (or run.name) to start another",
                folder.string());

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include "support/tiny_experiment.h"
+#include "tensor/device.h"
 
 namespace tessera {
 namespace {
@@ -11,18 +12,41 @@ namespace {
 using testing::first_batch;
 using testing::tiny_experiment;
 
-// Weights after some steps on one batch whose ignored pixels are spread unevenly.
-at::Tensor weights_after(const std::vector<std::string>& overrides, int steps, at::Tensor* buffers = nullptr) {
-  const Experiment e = tiny_experiment(overrides);
+// A batch whose ignored pixels are spread unevenly.
+Batch uneven_batch(const Experiment& e) {
   Batch batch = first_batch(e);
   batch.labels[0].fill_(kIgnoreLabel);
   batch.labels[1].slice(0, 0, 20).fill_(kIgnoreLabel);
   batch.labels[5].slice(1, 3, 9).fill_(kIgnoreLabel);
-  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU);
-  for (int i = 0; i < steps; ++i) step.run(batch, i, 100, 2);
-  if (buffers != nullptr) *buffers = step.arena().buffers().clone();
-  return step.arena().params().clone();
+  return batch;
 }
+
+// Weights after some steps on that batch.
+at::Tensor weights_after(const std::vector<std::string>& overrides, int steps, at::Tensor* buffers = nullptr,
+                         at::Device device = at::kCPU) {
+  const Experiment e = tiny_experiment(overrides);
+  const Batch batch = uneven_batch(e);
+  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, device);
+  for (int i = 0; i < steps; ++i) step.run(batch, i, 100, 2);
+  if (buffers != nullptr) *buffers = step.arena().buffers().cpu().clone();
+  return step.arena().params().cpu().clone();
+}
+
+// Runs out of memory, in the middle of its forward pass, whenever more than `limit` samples come at once.
+class ThirstyModel : public SegmentationModel {
+ public:
+  ThirstyModel(ModelPtr inner, int64_t limit) : inner_(register_module("inner", std::move(inner))), limit_(limit) {}
+  ModelOutput forward(const at::Tensor& x) override {
+    const ModelOutput output = inner_->forward(x);
+    if (x.size(0) > limit_) C10_THROW_ERROR(OutOfMemoryError, "made for the test");
+    return output;
+  }
+  std::vector<std::string> head_prefixes() const override { return {}; }
+
+ private:
+  ModelPtr inner_;
+  int64_t limit_;
+};
 
 double relative_difference(const at::Tensor& a, const at::Tensor& b) {
   return ((a - b).abs().max() / a.abs().max()).item<double>();
@@ -41,6 +65,35 @@ TEST(TrainStep, MicroBatchChangesNothing) {
       EXPECT_LT(relative_difference(whole, weights_after(cut, 6, &part_buffers)), 1e-9) << loss << " " << micro;
       EXPECT_LT(relative_difference(whole_buffers, part_buffers), 1e-9) << loss << " " << micro;
     }
+  }
+}
+
+TEST(TrainStep, OutOfMemoryShrinksTheMicroBatchAndChangesNothing) {
+  for (const char* loss : {"loss.type=ce", "loss.type=ce_dice"}) {
+    const Experiment e = tiny_experiment({"train.precision=fp64", "model.unet.dropout=0.3", loss});
+    const Batch batch = uneven_batch(e);
+    std::vector<at::Tensor> params, buffers;
+    for (const int64_t limit : {100, 3}) {
+      const auto model = std::make_shared<ThirstyModel>(make_model(e.model, {3, 4}, 1), limit);
+      TrainStep step(e, model, 4, at::kCPU);
+      for (int i = 0; i < 4; ++i) step.run(batch, i, 100, 2);
+      EXPECT_EQ(step.micro_batch(), limit == 3 ? 2 : 8);
+      params.push_back(step.arena().params().clone());
+      buffers.push_back(step.arena().buffers().clone());
+    }
+    EXPECT_LT(relative_difference(params[0], params[1]), 1e-9) << loss;
+    EXPECT_LT(relative_difference(buffers[0], buffers[1]), 1e-9) << loss;
+  }
+}
+
+TEST(TrainStep, WhereEvenOneUnitDoesNotFitTheErrorSaysWhatToChange) {
+  const Experiment e = tiny_experiment();
+  TrainStep step(e, std::make_shared<ThirstyModel>(make_model(e.model, {3, 4}, 1), 1), 4, at::kCPU);
+  try {
+    step.run(uneven_batch(e), 0, 100, 2);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("set train.norm_group lower"), std::string::npos) << error.what();
   }
 }
 
@@ -86,6 +139,57 @@ TEST(TrainStep, BinaryModelHasOneChannel) {
   double last = first;
   for (int i = 1; i < 20; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
   EXPECT_LT(last, first);
+}
+
+class TrainStepGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    load_cuda_plugin();
+    if (cuda_plugin() == nullptr || cuda_plugin()->gpus().empty()) GTEST_SKIP() << cuda_status();
+  }
+};
+
+// In float64 a GPU differs from a CPU only by the order of sums.
+TEST_F(TrainStepGpu, EqualsTheCpuInFloat64) {
+  const std::vector<std::string> options{"train.precision=fp64", "model.unet.dropout=0.3", "loss.type=ce_dice",
+                                         "optimizer.clip_norm=0.5"};
+  EXPECT_LT(relative_difference(weights_after(options, 10), weights_after(options, 10, nullptr, at::kCUDA)), 1e-9);
+}
+
+TEST_F(TrainStepGpu, MicroBatchChangesNothing) {
+  std::vector<std::string> options{"train.precision=fp64", "model.unet.dropout=0.3", "loss.type=ce_dice"};
+  const at::Tensor whole = weights_after(options, 6, nullptr, at::kCUDA);
+  options.emplace_back("train.micro_batch=2");
+  EXPECT_LT(relative_difference(whole, weights_after(options, 6, nullptr, at::kCUDA)), 1e-9);
+}
+
+TEST_F(TrainStepGpu, OverfitsOneBatchInEveryPrecision) {
+  for (const char* precision : {"fp32", "bf16", "fp16"}) {
+    const Experiment e =
+        tiny_experiment({std::string("train.precision=") + precision, "optimizer.type=adamw", "optimizer.lr=0.01"});
+    const Batch batch = first_batch(e);
+    TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
+    double first = 0, last = 0;
+    for (int i = 0; i < 60; ++i) {
+      last = step.run(batch, i, 100, 2).loss.item<double>();
+      if (i == 0) first = last;
+    }
+    EXPECT_LT(last, first * 0.4) << precision;
+  }
+}
+
+// A real one: allocations of the GPU fail until the micro-batch fits.
+TEST_F(TrainStepGpu, RealOutOfMemoryIsSurvived) {
+  const double free_gb = static_cast<double>(cuda_plugin()->gpus()[0].memory_bytes) / 1e9;
+  const auto side = static_cast<int64_t>(256 * std::sqrt(free_gb / 4));
+  const Experiment e =
+      tiny_experiment({"data.synthetic.size=64", "data.train.transforms=[{resize: {size: " + std::to_string(side) + "}}]",
+                       "model.unet.channels=[64,64]", "train.batch_size=32", "train.norm_group=1"});
+  const Batch batch = first_batch(e);
+  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
+  step.run(batch, 0, 100, 2);
+  EXPECT_LT(step.micro_batch(), 32);
+  EXPECT_TRUE(step.arena().params().isfinite().all().item<bool>());
 }
 
 }  // namespace
