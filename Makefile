@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
-.PHONY: demo test test-gpu test-interop test-asan build setup bundle bench format docs clean help
+.PHONY: demo test test-gpu test-interop test-asan build build-app configure setup bundle bench format docs clean help
 
 demo: build-app ## train a small U-Net on synthetic cells and open-able report
 	$(BUILD)/bin/tessera demo
@@ -25,8 +25,10 @@ test-asan: setup ## the code that reads files, under AddressSanitizer and UBSan
 setup:
 	@scripts/setup
 
+# Configured once, and again when another libtorch is named.
 configure: setup
-	@test -f $(BUILD)/build.ninja || cmake --preset default -B $(BUILD) -DTESSERA_TORCH=$(TORCH)
+	@test -f $(BUILD)/build.ninja -a "$$(cat $(BUILD)/torch.path 2>/dev/null)" = "$(TORCH)" || \
+	  { cmake --preset default -B $(BUILD) -DTESSERA_TORCH=$(TORCH) && echo "$(TORCH)" > $(BUILD)/torch.path; }
 
 build-app: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target tessera tessera_plugin

@@ -25,7 +25,7 @@ struct BenchArguments {
 
 Batch first_batch(const Experiment& experiment) {
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
-  const Pipeline pipeline = make_pipeline(experiment.data.train.transforms);
+  const Pipeline pipeline = make_pipeline(experiment.data, Split::kTrain);
   Quarantine quarantine(data->size(), experiment.data.max_bad_share);
   return Loader(*data, pipeline, quarantine,
                 {.batch_size = experiment.train.batch_size, .seed = static_cast<uint64_t>(experiment.train.seed)}, 0)

@@ -20,6 +20,8 @@ void add_doctor(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_models(CLI::App& app, int& exit_code);
+void add_export(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 
 // `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config file.

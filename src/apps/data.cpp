@@ -10,12 +10,15 @@
 #include "data/overlay.h"
 #include "data/png_writer.h"
 #include "data/resize.h"
+#include "data/sampler.h"
 #include "data/transforms/make_pipeline.h"
 #include "report/contact_sheet.h"
 #include "train/pictures.h"
 
 namespace tessera {
 namespace {
+
+constexpr size_t kNamesShown = 10;
 
 struct DataArguments {
   ConfigArguments config;
@@ -51,13 +54,31 @@ nlohmann::json to_json(const DataReport& report, const ClassTable& classes) {
           {"suggested_class_weights", report.suggested_class_weights}};
 }
 
+// Images that training sees and validation measures on: the scores would be too good.
+void print_shared(const std::vector<std::pair<std::string, std::string>>& shared, size_t samples) {
+  if (shared.empty()) return;
+  fmt::print("note: {} of {} val images are also in train, so val measures what was learned by heart:\n", shared.size(),
+             samples);
+  for (size_t i = 0; i < std::min(shared.size(), kNamesShown); ++i) {
+    fmt::print("  {} of train is {} of val\n", shared[i].first, shared[i].second);
+  }
+  if (shared.size() > kNamesShown) fmt::print("  and {} more\n", shared.size() - kNamesShown);
+}
+
+nlohmann::json to_json(const std::vector<std::pair<std::string, std::string>>& shared) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [train, val] : shared) all.push_back({{"train", train}, {"val", val}});
+  return all;
+}
+
 int check(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
   nlohmann::json all;
+  std::vector<DataReport> reports;
   size_t faults = 0;
   for (const Split split : splits_of(arguments)) {
     const DatasetPtr dataset = make_dataset(experiment.data, split);
-    const DataReport report = examine(*dataset, experiment.data, split);
+    const DataReport& report = reports.emplace_back(examine(*dataset, experiment.data, split));
     faults += report.faults.size();
     if (arguments.json) {
       all[std::string(name_of(split))] = to_json(report, dataset->classes());
@@ -67,37 +88,59 @@ int check(const DataArguments& arguments) {
     for (const SampleFault& fault : report.faults) fmt::print("  {}: {}\n", fault.id, fault.reason);
     for (const std::string& warning : report.warnings) fmt::print("  note: {}\n", warning);
   }
+  if (reports.size() == 2) {
+    const auto shared = shared_images(reports[0], reports[1]);
+    if (arguments.json) {
+      all["shared_images"] = to_json(shared);
+    } else {
+      print_shared(shared, reports[1].images.size());
+    }
+  }
   if (arguments.json) fmt::print("{}\n", all.dump(2));
   return faults == 0 ? 0 : 1;
 }
 
-void stats(const DataArguments& arguments) {
+void print_stats(const DataReport& report, const ClassTable& classes) {
+  int64_t labelled = 0;
+  for (const int64_t pixels : report.pixels_per_class) labelled += pixels;
+  fmt::print("  {:<28} {:>14} {:>8} {:>8} {:>8}\n", "class", "pixels", "share", "images", "weight");
+  for (size_t c = 0; c < classes.names.size(); ++c) {
+    fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", classes.names[c], report.pixels_per_class[c],
+               100.0 * static_cast<double>(report.pixels_per_class[c]) / static_cast<double>(std::max<int64_t>(1, labelled)),
+               report.images_per_class[c], report.suggested_class_weights[c]);
+  }
+  fmt::print("  ignored pixels {}\n  sizes", report.ignored_pixels);
+  for (const auto& [size, count] : report.sizes) fmt::print("  {} ({})", size, count);
+  fmt::print("\n  data.normalize.mean=[{:.4f}] data.normalize.std=[{:.4f}]\n", fmt::join(report.mean, ","),
+             fmt::join(report.std, ","));
+}
+
+// 1 when a split has samples and none of them can be used: there is nothing to count then.
+int stats(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
   nlohmann::json all;
+  int code = 0;
   for (const Split split : splits_of(arguments)) {
     const DatasetPtr dataset = make_dataset(experiment.data, split);
     const ClassTable& classes = dataset->classes();
     const DataReport report = examine(*dataset, experiment.data, split);
+    if (report.images.empty() && report.checked > 0) code = 1;
     if (arguments.json) {
       all[std::string(name_of(split))] = to_json(report, classes);
       continue;
     }
-    int64_t labelled = 0;
-    for (const int64_t pixels : report.pixels_per_class) labelled += pixels;
-    fmt::print("{}: {} usable samples of {}\n", name_of(split), report.checked - static_cast<int64_t>(report.faults.size()),
-               report.checked);
-    fmt::print("  {:<28} {:>14} {:>8} {:>8} {:>8}\n", "class", "pixels", "share", "images", "weight");
-    for (size_t c = 0; c < classes.names.size(); ++c) {
-      fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", classes.names[c], report.pixels_per_class[c],
-                 100.0 * static_cast<double>(report.pixels_per_class[c]) / static_cast<double>(std::max<int64_t>(1, labelled)),
-                 report.images_per_class[c], report.suggested_class_weights[c]);
+    fmt::print("{}: {} usable samples of {}{}\n", name_of(split), report.images.size(), report.checked,
+               report.faults.empty() ? "" : fmt::format("; {} unusable, see `tessera data check`", report.faults.size()));
+    if (!report.images.empty()) {
+      print_stats(report, classes);
+      continue;
     }
-    fmt::print("  ignored pixels {}\n  sizes", report.ignored_pixels);
-    for (const auto& [size, count] : report.sizes) fmt::print("  {} ({})", size, count);
-    fmt::print("\n  data.normalize.mean=[{:.4f}] data.normalize.std=[{:.4f}]\n", fmt::join(report.mean, ","),
-               fmt::join(report.std, ","));
+    for (size_t i = 0; i < std::min(report.faults.size(), kNamesShown); ++i) {
+      fmt::print("  {}: {}\n", report.faults[i].id, report.faults[i].reason);
+    }
   }
   if (arguments.json) fmt::print("{}\n", all.dump(2));
+  return code;
 }
 
 Image small(const Image& image) {
@@ -117,11 +160,10 @@ void browse(const DataArguments& arguments) {
   std::vector<Image> strips;
   for (const Split split : splits_of(arguments)) {
     const DatasetPtr dataset = make_dataset(experiment.data, split);
-    const Pipeline pipeline = make_pipeline(split_of(experiment.data, split).transforms);
+    const Pipeline pipeline = make_pipeline(experiment.data, split);
     const auto seed = static_cast<uint64_t>(experiment.train.seed);
-    Rng pick(seed, Stream::kSelect, static_cast<uint64_t>(split));
-    for (int64_t n = 0; n < std::min(arguments.count, dataset->size()); ++n) {
-      const int64_t index = arguments.count >= dataset->size() ? n : pick.below(static_cast<uint32_t>(dataset->size()));
+    const Rng pick(seed, Stream::kSelect, static_cast<uint64_t>(split));
+    for (const int64_t index : draw_distinct(dataset->size(), arguments.count, pick)) {
       SheetRow row{dataset->id(index), std::string(name_of(split)), {}};
       std::vector<Image> strip;
       const auto add = [&](const std::string& label, const Image& picture) {
@@ -182,9 +224,10 @@ void add_data(CLI::App& app, int& exit_code) {
     sub->callback([a = arguments, &exit_code] { exit_code = check(*a); });
   }
   {
-    auto [sub, arguments] = add("stats", "classes, sizes, mean and std, suggested class weights");
+    auto [sub, arguments] =
+        add("stats", "classes, sizes, mean and std, suggested class weights; exit code 1 if no sample is usable");
     sub->add_flag("--json", arguments->json, "print as JSON");
-    sub->callback([a = arguments] { stats(*a); });
+    sub->callback([a = arguments, &exit_code] { exit_code = stats(*a); });
   }
   {
     auto [sub, arguments] = add("browse", "a contact sheet: image, mask, overlay, and the sample after augmentation");

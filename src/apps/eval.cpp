@@ -51,7 +51,7 @@ void add_eval(CLI::App& app, int& exit_code) {
     TSR_CHECK(dataset->classes().names == trained.classes.names,
               "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
               trained.classes.size(), dataset->classes().size());
-    const Pipeline pipeline = make_pipeline(experiment.data.val.transforms);
+    const Pipeline pipeline = make_pipeline(experiment.data, Split::kVal);
     Quarantine quarantine(dataset->size(), experiment.data.max_bad_share);
     const int threads = experiment.data.threads > 0 ? static_cast<int>(experiment.data.threads)
                                                     : static_cast<int>(std::thread::hardware_concurrency());

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/version.h"
+#include "tensor/cpu_allocator.h"
 #include "tensor/device.h"
 
 namespace {
@@ -38,8 +39,11 @@ int run(int argc, char** argv) {
   add_report(app, exit_code);
   add_doctor(app, exit_code);
   add_demo(app, exit_code);
+  add_models(app, exit_code);
+  add_export(app, exit_code);
   add_bench(app, exit_code);
   add_completion(app, exit_code);
+  install_cpu_allocator();
   load_cuda_plugin();
   try {
     app.parse(argc, argv);

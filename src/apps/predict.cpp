@@ -106,7 +106,7 @@ int predict(const PredictArguments& arguments) {
   TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.output, why);
   log_info("{} at step {}: {} images to {}", trained.checkpoint.string(), trained.step, jobs.size(), arguments.output);
   const DataConfig& data = trained.experiment.data;
-  const Pipeline pipeline = make_pipeline(data.val.transforms);
+  const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {

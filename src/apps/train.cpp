@@ -30,8 +30,12 @@ std::vector<std::string> flag_overrides(const TrainArguments& arguments) {
   return overrides;
 }
 
-void print_result(const RunResult& result, const Experiment& experiment) {
+void print_result(const RunResult& result, const Experiment& experiment, const ClassTable& classes) {
+  constexpr size_t kClassesShown = 20;
   if (result.last_eval) {
+    for (size_t c = 0; c < std::min(classes.names.size(), kClassesShown); ++c) {
+      fmt::print("IoU {:<20} {:.4f}\n", classes.names[c], result.last_eval->report.classes[c].iou);
+    }
     for (const auto& [name, value] : named_values(result.last_eval->report)) fmt::print("{:<24} {:.4f}\n", name, value);
   }
   if (result.state.best_step >= 0)
@@ -62,7 +66,7 @@ void add_train(CLI::App& app, int& exit_code) {
       return;
     }
     const RunResult result = run_training(experiment, arguments->resume);
-    print_result(result, experiment);
+    print_result(result, experiment, result.classes);
     if (result.signal != 0) exit_code = 128 + result.signal;
   });
 }

@@ -20,13 +20,14 @@ struct LabelConfig {
   std::map<int64_t, int64_t> map;
   std::vector<int64_t> ignore;
   std::vector<std::vector<int64_t>> colors;
+  friend bool operator==(const LabelConfig&, const LabelConfig&) = default;
 };
 template <class V>
 void describe(V& v, LabelConfig& c) {
   v.field("binary", c.binary, "0 is class 0, everything else class 1 (masks of 0 and 255, or instance numbers)");
   v.field("offset", c.offset, "added to each value: -1 turns 1..150 into 0..149; what becomes negative is ignored");
   v.field("map", c.map, "value: class, applied before offset; a value not in a non-empty map is an error");
-  v.field("ignore", c.ignore, "values that count nowhere", at_least(0));
+  v.field("ignore", c.ignore, "values that count nowhere; of colour masks 0xRRGGBB", at_least(0));
   v.field("colors", c.colors, "RGB masks: the colour [r, g, b] of class 0, 1, ...; a colour not listed is an error",
           between(0, 255));
 }
@@ -114,7 +115,10 @@ template <class V>
 void describe(V& v, NormalizeConfig& c) {
   v.field("mode", c.mode,
           "fixed: (x - mean) / std; per_image: each image to mean 0, variance 1; percentile: low..high to 0..1, then fixed");
-  v.field("mean", c.mean, "of pixel values scaled to 0..1; one value or one per channel");
+  v.field(
+      "mean", c.mean,
+      "of pixel values scaled to 0..1; one value or one per channel. With mode fixed new pixels of padding and rotation get "
+      "it, and so become 0; else they are black");
   v.field("std", c.std, "of pixel values scaled to 0..1; one value or one per channel", positive());
   v.field("low", c.low, "percentile that becomes 0", between(0, 1));
   v.field("high", c.high, "percentile that becomes 1", between(0, 1));

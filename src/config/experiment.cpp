@@ -41,8 +41,10 @@ Node compose(const std::filesystem::path& file, const std::vector<std::string>& 
 }
 
 Experiment read_experiment(const Node& node) {
+  Node resolved = node;
+  resolve_environment(resolved);
   Experiment experiment;
-  ConfigReader::read_struct(node, "", experiment);
+  ConfigReader::read_struct(resolved, "", experiment);
   validate(experiment);
   return experiment;
 }

@@ -19,6 +19,7 @@ struct LossConfig {
   double label_smoothing = 0.0;
   double focal_gamma = 2.0;
   double dice_smooth = 1e-5;
+  double aux_weight = 0.4;
 };
 template <class V>
 void describe(V& v, LossConfig& c) {
@@ -32,6 +33,7 @@ void describe(V& v, LossConfig& c) {
   v.field("label_smoothing", c.label_smoothing, "ce, bce: share of the target spread evenly over all classes", between(0, 1));
   v.field("focal_gamma", c.focal_gamma, "focal: 0 is plain cross entropy", at_least(0));
   v.field("dice_smooth", c.dice_smooth, "Dice: added to numerator and denominator", positive());
+  v.field("aux_weight", c.aux_weight, "factor of the same loss on a model's auxiliary head", at_least(0));
 }
 
 }  // namespace tessera

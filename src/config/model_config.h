@@ -2,7 +2,11 @@
 #include <string>
 #include <vector>
 
+#include "config/backbone_config.h"
 #include "config/schema.h"
+#include "config/segmenter_config.h"
+#include "config/segmentors_config.h"
+#include "config/upernet_vit_config.h"
 
 namespace tessera {
 
@@ -49,13 +53,38 @@ void describe(V& v, UNetConfig& c) {
 struct ModelConfig {
   std::string name = "unet";
   int64_t num_classes = 0;
+  std::string pretrained;
+  bool allow_missing = false;
   UNetConfig unet;
+  BackboneConfig backbone;
+  PspNetConfig pspnet;
+  UperNetConfig upernet;
+  DeepLabV3Config deeplabv3;
+  DeepLabV3PlusConfig deeplabv3plus;
+  FcnConfig fcn;
+  UNetResNetConfig unet_resnet;
+  SegmenterConfig segmenter;
+  UperNetVitConfig upernet_vit;
 };
 template <class V>
 void describe(V& v, ModelConfig& c) {
   v.field("name", c.name, "which model; `tessera train --help` lists them");
   v.field("num_classes", c.num_classes, "0: as many as the data has", at_least(0));
+  v.field("pretrained", c.pretrained,
+          "weights to start from: a .pth, .safetensors or .npz file of torchvision, timm, mmsegmentation, smp, Segmenter or "
+          "ours; the head "
+          "is left fresh where its classes differ");
+  v.field("allow_missing", c.allow_missing, "start even if that file lacks weights outside the head");
   v.group("unet", c.unet, "for model unet");
+  v.group("backbone", c.backbone, "for models on a ResNet: pspnet, upernet, deeplabv3, deeplabv3plus, fcn, unet_resnet");
+  v.group("pspnet", c.pspnet, "for model pspnet");
+  v.group("upernet", c.upernet, "for model upernet");
+  v.group("deeplabv3", c.deeplabv3, "for model deeplabv3");
+  v.group("deeplabv3plus", c.deeplabv3plus, "for model deeplabv3plus");
+  v.group("fcn", c.fcn, "for model fcn");
+  v.group("unet_resnet", c.unet_resnet, "for model unet_resnet");
+  v.group("segmenter", c.segmenter, "for model segmenter");
+  v.group("upernet_vit", c.upernet_vit, "for model upernet_vit");
 }
 
 }  // namespace tessera

@@ -47,7 +47,7 @@ Node convert(const YAML::Node& yaml, const std::string& file, int depth = 0) {
   if (depth > 50) fail_usage("{}: nested more than 50 levels deep", node.origin.text());
   if (yaml.IsScalar()) {
     node.kind = Node::Kind::kScalar;
-    node.scalar = interpolate(yaml.Scalar(), node.origin);
+    node.scalar = yaml.Scalar();
     node.quoted = yaml.Tag() == "!";
   } else if (yaml.IsSequence()) {
     node.kind = Node::Kind::kList;
@@ -71,8 +71,8 @@ std::vector<std::string> take_bases(Node& root) {
   const auto entry = std::find_if(root.map.begin(), root.map.end(), [](const auto& e) { return e.first == "base"; });
   if (entry == root.map.end()) return names;
   const Node& base = entry->second;
-  if (base.kind == Node::Kind::kScalar) names.push_back(base.scalar);
-  for (const Node& item : base.list) names.push_back(item.scalar);
+  if (base.kind == Node::Kind::kScalar) names.push_back(interpolate(base.scalar, base.origin));
+  for (const Node& item : base.list) names.push_back(interpolate(item.scalar, item.origin));
   if (names.empty()) fail_usage("{}: 'base' expects a file name or a list of them", base.origin.text());
   root.map.erase(entry);
   return names;
@@ -129,6 +129,12 @@ const Node* Node::find(const std::string& key) const {
 Node load_config(const fs::path& path) {
   std::vector<fs::path> open;
   return load(path, open);
+}
+
+void resolve_environment(Node& node) {
+  if (node.kind == Node::Kind::kScalar) node.scalar = interpolate(node.scalar, node.origin);
+  for (Node& item : node.list) resolve_environment(item);
+  for (auto& entry : node.map) resolve_environment(entry.second);
 }
 
 void merge(Node& under, const Node& over) {

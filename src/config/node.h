@@ -29,7 +29,7 @@ struct Node {
 };
 
 // Reads a YAML or JSON file with its `base:` files (a name or a list, relative to the file; later wins, the file itself
-// last) and replaces ${VAR} and ${VAR:-default} by the environment. Throws UsageError with file:line.
+// last). Throws UsageError with file:line.
 Node load_config(const std::filesystem::path& path);
 
 // The same for text that is not in a file; `name` is for messages. No `base:`.
@@ -37,6 +37,10 @@ Node parse_config(const std::string& text, const std::string& name);
 
 // Lays `over` on `under`: maps are merged key by key, everything else is replaced.
 void merge(Node& under, const Node& over);
+
+// Replaces ${VAR} and ${VAR:-default} by the environment, $$ by a dollar sign. Done when everything is laid together: a value
+// that the command line replaces needs no variable. Throws UsageError for a variable that is not set.
+void resolve_environment(Node& node);
 
 // "optimizer.lr=0.02": sets one value; the text after '=' is YAML, so lists and maps work. List entries are named by number.
 void apply_override(Node& root, const std::string& assignment);

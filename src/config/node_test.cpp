@@ -35,11 +35,17 @@ TEST(Config, EveryValueKnowsWhereItCameFrom) {
 
 TEST(Config, EnvironmentIsPutIn) {
   ::setenv("TESSERA_TEST_ROOT", "/data/x", 1);
-  const Node node = parse_config("data: {path: \"${TESSERA_TEST_ROOT}/y\", classes: [\"${NOT_SET_AT_ALL:-z}\", \"$$5\"]}", "t");
-  EXPECT_EQ(node.find("data")->find("path")->scalar, "/data/x/y");
-  EXPECT_EQ(node.find("data")->find("classes")->list[0].scalar, "z");
-  EXPECT_EQ(node.find("data")->find("classes")->list[1].scalar, "$5");
-  EXPECT_THROW(parse_config("a: ${NOT_SET_AT_ALL}", "t"), UsageError);
+  const Experiment e =
+      read_experiment(parse_config(R"(data: {path: "${TESSERA_TEST_ROOT}/y", classes: ["${NOT_SET:-z}", "$$5"]})", "t"));
+  EXPECT_EQ(e.data.path, "/data/x/y");
+  EXPECT_EQ(e.data.classes, (std::vector<std::string>{"z", "$5"}));
+  EXPECT_THROW(read_experiment(parse_config("data: {path: \"${NOT_SET}\"}", "t")), UsageError);
+}
+
+TEST(Config, OverriddenValueNeedsNoVariable) {
+  const TempFolder folder;
+  write_file(folder / "c.yaml", std::string_view("data: {path: \"${NOT_SET}/x\"}"));
+  EXPECT_EQ(load_experiment(folder / "c.yaml", {"data.path=/here"}).data.path, "/here");
 }
 
 TEST(Config, JsonIsReadToo) {

@@ -22,6 +22,7 @@ struct OptimizerConfig {
   std::vector<double> betas = {0.9, 0.999};
   double eps = 1e-8;
   double head_lr_multiplier = 1.0;
+  double layer_decay = 1;
   double clip_norm = 0.0;
 };
 template <class V>
@@ -37,6 +38,8 @@ void describe(V& v, OptimizerConfig& c) {
   v.field("eps", c.eps, "adam, adamw: added to the denominator", positive());
   v.field("head_lr_multiplier", c.head_lr_multiplier, "learning rate of everything but the backbone, as a multiple of lr",
           at_least(0));
+  v.field("layer_decay", c.layer_decay,
+          "each layer below the head learns at this multiple of the one above (transformers); 1: all alike", between(0, 1));
   v.field("clip_norm", c.clip_norm, "scale the gradient down to at most this norm; 0: never", at_least(0));
 }
 

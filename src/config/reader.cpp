@@ -25,6 +25,13 @@ bool parse_number(const Node& node, T& value) {
   const char* begin = node.scalar.data();
   const char* end = begin + node.scalar.size();
   if (begin != end && *begin == '+') ++begin;
+  if constexpr (std::is_integral_v<T>) {  // colours are written 0xRRGGBB
+    const bool hexadecimal = end - begin > 2 && begin[0] == '0' && (begin[1] == 'x' || begin[1] == 'X') && begin[2] != '-';
+    if (hexadecimal) {
+      const auto [stop, error] = std::from_chars(begin + 2, end, value, 16);
+      return error == std::errc() && stop == end;
+    }
+  }
   const auto [stop, error] = std::from_chars(begin, end, value);
   return error == std::errc() && stop == end && begin != end;
 }

@@ -25,7 +25,7 @@ template <class V>
 void describe(V& v, ResizeConfig& c) {
   v.field("mode", c.mode,
           "exact: to size, ratio not kept; short/long: that side to size, ratio kept; pad: fit inside size, centre, fill the "
-          "rest; crop_or_pad: no scaling, centre crop or pad");
+          "rest (see normalize.mean); crop_or_pad: no scaling, centre crop or pad");
   v.field("size", c.size, "512 or [height, width]", at_least(1));
 }
 
@@ -57,7 +57,8 @@ void describe(V& v, ScaleJitterConfig& c) {
 
 struct RandomCropConfig {
   static constexpr std::string_view kName = "random_crop";
-  static constexpr std::string_view kHelp = "cut a random window; smaller images are padded (labels with ignore)";
+  static constexpr std::string_view kHelp =
+      "cut a random window; smaller images are padded (see normalize.mean; labels with ignore)";
   Size size{512, 512};
   double max_class_share = 1.0;
   int64_t retries = 10;
@@ -66,7 +67,8 @@ template <class V>
 void describe(V& v, RandomCropConfig& c) {
   v.field("size", c.size, "512 or [height, width]", at_least(1));
   v.field("max_class_share", c.max_class_share,
-          "draw again while one class fills more than this share of the labelled pixels; 1: never", between(0, 1));
+          "draw again while one class fills this share of the labelled pixels or more, or is the only one; 1: never",
+          between(0, 1));
   v.field("retries", c.retries, "how often to draw again at most", at_least(0));
 }
 
@@ -84,7 +86,8 @@ void describe(V& v, FlipConfig& c) {
 
 struct RotateConfig {
   static constexpr std::string_view kName = "rotate";
-  static constexpr std::string_view kHelp = "rotate about the centre; corners get the fill value, their labels ignore";
+  static constexpr std::string_view kHelp =
+      "rotate about the centre; corners are filled (see normalize.mean), their labels ignored";
   double degrees = 10;
   double probability = 0.5;
   bool quarter_turns = false;
@@ -115,7 +118,7 @@ struct PhotometricConfig {
   double brightness = 32.0 / 255;
   double contrast = 0.5;
   double saturation = 0.5;
-  double hue = 18.0;
+  double hue = 36.0;
   double probability = 0.5;
 };
 template <class V>
@@ -123,13 +126,14 @@ void describe(V& v, PhotometricConfig& c) {
   v.field("brightness", c.brightness, "added: uniform in +-this share of the range", between(0, 1));
   v.field("contrast", c.contrast, "factor uniform in 1 +- this", between(0, 1));
   v.field("saturation", c.saturation, "factor uniform in 1 +- this (RGB only)", between(0, 1));
-  v.field("hue", c.hue, "degrees, uniform in +-this (RGB only)", between(0, 180));
+  v.field("hue", c.hue, "degrees of the colour circle of 360, uniform in +-this (RGB only)", between(0, 180));
   v.field("probability", c.probability, "of each of the four", between(0, 1));
 }
 
 struct PadConfig {
   static constexpr std::string_view kName = "pad";
-  static constexpr std::string_view kHelp = "grow to at least a size; labels get ignore";
+  static constexpr std::string_view kHelp =
+      "grow to at least a size; new pixels are filled (see normalize.mean), their labels ignored";
   Size size{512, 512};
   bool centre = false;
 };

@@ -61,6 +61,7 @@ void collect(const fs::path& folder, std::set<fs::path>& ancestors, std::vector<
   const fs::path real = fs::canonical(folder, error);
   if (error || !ancestors.insert(real).second) return;  // a loop of symbolic links ends here
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename().native().starts_with('.')) continue;
     std::error_code ignored;
     if (entry->is_directory(ignored)) {
       collect(entry->path(), ancestors, found);

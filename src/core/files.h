@@ -23,7 +23,8 @@ void write_file(const fs::path& path, std::span<const uint8_t> content);
 // Flushes a file's or folder's data and name to the disk.
 void sync_path(const fs::path& path);
 
-// Regular files below `folder`, sorted by path, symbolic links followed, loops survived. Throws if it is no folder.
+// Regular files below `folder`, sorted by path, symbolic links followed, loops survived. Hidden files and folders (a name
+// that starts with '.') are left out: macOS puts a ._x.jpg, which is no picture, beside each x.jpg. Throws if it is no folder.
 std::vector<fs::path> list_files(const fs::path& folder);
 
 // "" if a file can be made in `folder` (created if absent), else the reason.

@@ -38,6 +38,17 @@ TEST(Files, ListSurvivesALoopOfLinksAndIsSorted) {
   EXPECT_EQ(files[1], folder / "b/c/1");
 }
 
+TEST(Files, ListLeavesOutHiddenFilesAndFolders) {
+  const testing::TempFolder folder;
+  fs::create_directories(folder / ".hidden/.inner");
+  for (const char* name : {".hidden/x.jpg", ".hidden/a.jpg", ".hidden/._a.jpg", ".hidden/.inner/b.jpg", "._c.jpg", "c.jpg"}) {
+    write_file(folder / name, std::string_view(""));
+  }
+  EXPECT_EQ(list_files(folder.path()), (std::vector<fs::path>{folder / "c.jpg"}));
+  // Asked for by name, a hidden folder is read like any other.
+  EXPECT_EQ(list_files(folder / ".hidden"), (std::vector<fs::path>{folder / ".hidden/a.jpg", folder / ".hidden/x.jpg"}));
+}
+
 TEST(Files, LinesSkipCommentsBlankLinesAndCarriageReturns) {
   const testing::TempFolder folder;
   write_file(folder / "l", std::string_view("a\r\n# no\n\nb c\nlast"));

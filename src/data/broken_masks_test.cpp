@@ -38,6 +38,11 @@ Bytes float_tiff() {
   tiff.set(339, {3});
   return tiff.file();
 }
+Bytes signed_tiff(uint32_t bits) {
+  HandmadeTiff tiff = grey_tiff(1, 1, bits, {Bytes(bits / 8, 0)});
+  tiff.set(339, {2});
+  return tiff.file();
+}
 LabelConfig with_colors(std::vector<std::vector<int64_t>> colors) {
   LabelConfig config;
   config.colors = std::move(colors);
@@ -67,6 +72,9 @@ const Broken kBroken[] = {
      },
      "PNG is truncated"},
     {"float_values", float_tiff, "the mask has 32-bit or fractional values: expected whole numbers of up to 16 bits"},
+    {"signed_8_bit", [] { return signed_tiff(8); }, "the mask has signed 8-bit values: expected unsigned whole numbers"},
+    {"signed_16_bit", [] { return signed_tiff(16); }, "the mask has signed 16-bit values: expected unsigned whole numbers"},
+    {"signed_32_bit", [] { return signed_tiff(32); }, "the mask has signed 32-bit values: expected unsigned whole numbers"},
     {"rgb_16_bit", [] { return pillow_file("decode", "deep", "png_rgb_16"); }, "the mask is RGB of 16 bits"},
     {"pages", [] { return pillow_file("decode", "stacks", "tiff_pages"); }, "the mask has 5 channels without a meaning"},
     {"cmyk", [] { return pillow_image("tiff_cmyk"); }, "the mask has 4 channels without a meaning"},

@@ -19,6 +19,7 @@ constexpr size_t kNamesShown = 10;
 struct Facts {
   std::optional<std::string> fault;
   Size size;
+  std::string depth;
   uint64_t hash = 0;
   std::vector<double> sum, sum_of_squares;           // per channel, of values scaled to 0..1
   std::vector<std::pair<int16_t, int64_t>> classes;  // class, pixels
@@ -46,9 +47,16 @@ void measure_pixels(const std::vector<T>& pixels, const Image& image, Facts& fac
   facts.hash = XXH3_64bits_withSeed(pixels.data(), pixels.size() * sizeof(T), static_cast<XXH64_hash_t>(image.width));
 }
 
+std::string depth_of(const Image& image) {
+  if (image.is_bytes()) return "8-bit";
+  if (image.max_value == 1.0F) return "float";
+  return image.max_value == 65535.0F ? "16-bit" : fmt::format("with values up to {:.0f}", image.max_value);
+}
+
 Facts measure(const Sample& sample, int num_classes) {
   Facts facts;
   facts.size = sample.image.size();
+  facts.depth = depth_of(sample.image);
   std::visit([&](const auto& pixels) { measure_pixels(pixels, sample.image, facts); }, sample.image.pixels);
   if (!sample.labels) return facts;
   std::vector<int64_t> counts(static_cast<size_t>(num_classes));
@@ -143,16 +151,37 @@ void warn_about_classes(const Dataset& dataset, const std::vector<Facts>& all, D
   }
 }
 
-void warn_about_duplicates(const Dataset& dataset, const std::vector<Facts>& all, DataReport& report) {
-  std::unordered_map<uint64_t, size_t> first;
-  size_t found = 0;
+// The loader stacks samples as they are stored and refuses a batch of several depths, which a random order brings about
+// sooner or later.
+void warn_about_depths(const Dataset& dataset, const std::vector<Facts>& all, DataReport& report) {
+  struct Kind {
+    int64_t images = 0;
+    size_t first = 0;
+  };
+  std::map<std::string, Kind> kinds;
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].fault) continue;
-    const auto [place, is_new] = first.emplace(all[i].hash, i);
-    if (is_new || all[place->second].size != all[i].size) continue;
+    Kind& kind = kinds[all[i].depth];
+    if (kind.images++ == 0) kind.first = i;
+  }
+  if (kinds.size() < 2) return;
+  std::vector<std::string> parts;
+  for (const auto& [depth, kind] : kinds) {
+    parts.push_back(fmt::format("{} {} (first: {})", kind.images, depth, dataset.id(static_cast<int64_t>(kind.first))));
+  }
+  report.warnings.push_back(
+      fmt::format("the images have different depths: {}; training will refuse to mix them in a batch: convert all to one depth",
+                  fmt::join(parts, ", ")));
+}
+
+void warn_about_duplicates(DataReport& report) {
+  std::unordered_map<uint64_t, const ImageMark*> first;
+  size_t found = 0;
+  for (const ImageMark& image : report.images) {
+    const auto [place, is_new] = first.emplace(image.hash, &image);
+    if (is_new || place->second->size != image.size) continue;
     if (++found <= kNamesShown) {
-      report.warnings.push_back(fmt::format("{} and {} are the same image", dataset.id(static_cast<int64_t>(place->second)),
-                                            dataset.id(static_cast<int64_t>(i))));
+      report.warnings.push_back(fmt::format("{} and {} are the same image", place->second->id, image.id));
     }
   }
   if (found > kNamesShown) report.warnings.push_back(fmt::format("{} more duplicate images", found - kNamesShown));
@@ -193,6 +222,7 @@ DataReport check_dataset(const Dataset& dataset, int threads, const std::functio
       report.faults.push_back({dataset.id(static_cast<int64_t>(i)), *facts.fault});
       continue;
     }
+    report.images.push_back({dataset.id(static_cast<int64_t>(i)), facts.size, facts.hash});
     ++report.sizes[fmt::format("{} x {}", facts.size.height, facts.size.width)];
     report.ignored_pixels += int64_t{facts.size.height} * facts.size.width - facts.labelled;
     for (const auto& [label, pixels] : facts.classes) {
@@ -205,8 +235,20 @@ DataReport check_dataset(const Dataset& dataset, int threads, const std::functio
   average_pixels(all, report);
   report.suggested_class_weights = median_frequency_weights(report.pixels_per_class, labelled_where_seen);
   warn_about_classes(dataset, all, report);
-  warn_about_duplicates(dataset, all, report);
+  warn_about_depths(dataset, all, report);
+  warn_about_duplicates(report);
   return report;
+}
+
+std::vector<std::pair<std::string, std::string>> shared_images(const DataReport& train, const DataReport& val) {
+  std::unordered_map<uint64_t, const ImageMark*> known;
+  for (const ImageMark& image : train.images) known.emplace(image.hash, &image);
+  std::vector<std::pair<std::string, std::string>> shared;
+  for (const ImageMark& image : val.images) {
+    const auto place = known.find(image.hash);
+    if (place != known.end() && place->second->size == image.size) shared.emplace_back(place->second->id, image.id);
+  }
+  return shared;
 }
 
 }  // namespace tessera

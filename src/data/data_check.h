@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/dataset.h"
@@ -12,6 +13,13 @@ namespace tessera {
 struct SampleFault {
   std::string id;
   std::string reason;
+};
+
+// A usable sample, by what its pixels are.
+struct ImageMark {
+  std::string id;
+  Size size;
+  uint64_t hash = 0;  // of all pixels
 };
 
 // What a data set holds. Figures are over the usable samples only.
@@ -26,10 +34,14 @@ struct DataReport {
   std::vector<double> std;
   std::vector<std::string> warnings;
   std::vector<double> suggested_class_weights;  // median frequency balancing; 1 for classes never seen
+  std::vector<ImageMark> images;                // in the order of the data set
 };
 
 // Reads every sample once, on `threads` threads (0: one per core). The report does not depend on their number. `progress`
 // (may be empty) is called with the number of samples done, one call at a time, from any of the threads.
 DataReport check_dataset(const Dataset& dataset, int threads, const std::function<void(int64_t done)>& progress);
+
+// Images that are in both data sets, pixel by pixel: the name in each. One pair per image of `val`.
+std::vector<std::pair<std::string, std::string>> shared_images(const DataReport& train, const DataReport& val);
 
 }  // namespace tessera

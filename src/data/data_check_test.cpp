@@ -75,6 +75,26 @@ TEST(DataCheck, NamesDuplicates) {
                                       "x and z are the same image"}));
 }
 
+TEST(DataCheck, NamesImagesThatTwoSplitsShare) {
+  const FixedDataset train({row("x", {1, 2}, {0, 1}), bad("y"), row("z", {5, 6}, {0, 1}), row("same", {5, 6}, {0, 1})});
+  const FixedDataset val({row("a", {5, 6}, {1, 1}), row("b", {5, 7}, {0, 1}), row("c", {1, 2}, {0, 1}), bad("d")});
+  const DataReport of_train = check_dataset(train, 2, {}), of_val = check_dataset(val, 2, {});
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(shared_images(of_train, of_val), (Pairs{{"z", "a"}, {"x", "c"}}));
+  EXPECT_TRUE(shared_images(of_train, check_dataset(FixedDataset({bad("d")}), 1, {})).empty());
+}
+
+TEST(DataCheck, WarnsOfMixedDepths) {
+  Sample deep = row("deep", {0, 0}, {0, 2});
+  deep.image.pixels = std::vector<float>{65535.0F, 0.0F};
+  deep.image.max_value = 65535.0F;
+  const std::vector<std::string> warnings =
+      check_dataset(FixedDataset({row("x", {1, 2}, {0, 1}), deep, row("z", {5, 6}, {0, 1})}), 1, {}).warnings;
+  EXPECT_EQ(warnings, (std::vector<std::string>{
+                          "the images have different depths: 1 16-bit (first: deep), 2 8-bit (first: x); training will refuse "
+                          "to mix them in a batch: convert all to one depth"}));
+}
+
 TEST(DataCheck, FloatImagesAreScaledByTheirRange) {
   Sample sample = row("x", {0, 0}, {0, 1});
   sample.image.pixels = std::vector<float>{65535.0F, 0.0F};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -55,6 +57,21 @@ bool starts_with(std::span<const uint8_t> bytes, std::string_view start) {
   fail("not an image: expected JPEG, PNG or TIFF, the file starts with {} ('{}'); {}", hex, text, advice);
 }
 
+// One NaN makes the loss of its whole batch NaN. Bits instead of std::isfinite, and no way out of the loop: so the compiler
+// can look at many pixels at once.
+void check_finite(const Image& image) {
+  if (image.is_bytes()) return;
+  constexpr uint32_t kExponent = 0x7F800000;
+  uint32_t found = 0;
+  for (const float value : image.floats()) found |= (std::bit_cast<uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
+  if (found == 0) return;
+  const auto& pixels = image.floats();
+  const auto place = std::find_if(pixels.begin(), pixels.end(), [](float value) { return !std::isfinite(value); });
+  const int64_t at = place - pixels.begin(), pixel = at / image.channels;
+  fail("pixel (y {}, x {}) is not a number: channel {} is {}; replace NaN and infinite values in the file, or leave it out",
+       pixel / image.width, pixel % image.width, at % image.channels, *place);
+}
+
 }  // namespace
 
 FileFormat detect_format(std::span<const uint8_t> bytes) {
@@ -71,7 +88,11 @@ Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options)
   switch (detect_format(bytes)) {
     case FileFormat::kJpeg: return to_channels(decode_jpeg(bytes, options.exif_orientation), options.channels);
     case FileFormat::kPng: return to_channels(decode_png(bytes), options.channels);
-    case FileFormat::kTiff: return to_channels(decode_tiff(bytes), options.channels);
+    case FileFormat::kTiff: {
+      Image image = to_channels(decode_tiff(bytes), options.channels);
+      check_finite(image);
+      return image;
+    }
   }
   fail("unknown image format");
 }

@@ -16,8 +16,8 @@ enum class FileFormat { kJpeg, kPng, kTiff };
 // By the first bytes, never by the name. Throws Error saying what the file looks like instead.
 FileFormat detect_format(std::span<const uint8_t> bytes);
 
-// The bytes of a JPEG, PNG or TIFF file as pixels. Any number of threads. Throws Error with the reason, without a file name:
-// the caller knows what the bytes are called.
+// The bytes of a JPEG, PNG or TIFF file as pixels, every one of them finite. Any number of threads. Throws Error with the
+// reason, without a file name: the caller knows what the bytes are called.
 Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options);
 
 }  // namespace tessera

@@ -14,24 +14,43 @@ int32_t pack(int64_t r, int64_t g, int64_t b) {
   return static_cast<int32_t>(r << 16 | g << 8 | b);
 }
 
+bool looks_up_colors(const LabelConfig& config) {
+  return !config.binary && !config.colors.empty();
+}
+
+// Where a colour mask first shows that it is not grey in disguise.
+std::optional<size_t> first_coloured(const RawMask& mask) {
+  for (size_t i = 0; i < mask.values.size(); ++i) {
+    const int32_t v = mask.values[i];
+    if ((v & 0xFF) != (v >> 8 & 0xFF) || (v & 0xFF) != v >> 16) return i;
+  }
+  return std::nullopt;
+}
+
 // Decides for one stored value at a time; `apply_label_rules` asks once per distinct value.
 class Rules {
  public:
   Rules(const RawMask& mask, const LabelConfig& config, int num_classes)
-      : mask_(mask),
-        config_(config),
-        num_classes_(num_classes),
-        packed_grey_(mask.rgb && !config.binary && config.colors.empty()) {
-    for (size_t i = 0; i < config.colors.size(); ++i) {
-      const std::vector<int64_t>& color = config.colors[i];
-      TSR_CHECK(color.size() == 3, "data.labels.colors[{}] has {} numbers: expected [r, g, b]", i, color.size());
-      class_of_color_.emplace(pack(color[0], color[1], color[2]), static_cast<int64_t>(i));
+      : mask_(mask), config_(config), num_classes_(num_classes) {
+    if (looks_up_colors(config)) {
+      TSR_CHECK(mask.rgb || mask.bits <= 8,
+                "the mask is grey of {} bits: data.labels.colors needs colours of 8 bits; convert it, or use data.labels.map",
+                mask.bits);
+      for (size_t i = 0; i < config.colors.size(); ++i) {
+        const std::vector<int64_t>& color = config.colors[i];
+        class_of_color_.emplace(pack(color[0], color[1], color[2]), static_cast<int64_t>(i));
+      }
+    } else if (mask.rgb) {
+      const std::optional<size_t> coloured = first_coloured(mask);
+      packed_grey_ = !coloured;
+      if (coloured && !config.binary) fail_coloured(*coloured);
     }
   }
 
   int16_t label(int32_t stored, size_t at) const {
     const int32_t value = packed_grey_ ? stored & 0xFF : stored;
-    if (std::find(config_.ignore.begin(), config_.ignore.end(), value) != config_.ignore.end()) return kIgnoreLabel;
+    // Both ways to write a grey that is stored as a colour are understood: 255 and 0xFFFFFF.
+    if (is_ignored(value) || is_ignored(stored)) return kIgnoreLabel;
     if (config_.binary) return in_range(value != 0 ? 1 : 0, value, at);
     if (!config_.colors.empty()) return in_range(class_of_color(value, at), value, at);
 
@@ -56,6 +75,10 @@ class Rules {
     return mask_.bits == 16 ? 65535 : -1;
   }
 
+  bool is_ignored(int32_t value) const {
+    return std::find(config_.ignore.begin(), config_.ignore.end(), value) != config_.ignore.end();
+  }
+
   std::string place(size_t at) const {
     const auto width = static_cast<size_t>(mask_.width);
     return fmt::format("(y {}, x {})", at / width, at % width);
@@ -67,12 +90,13 @@ class Rules {
     if (!mask_.rgb && index < mask_.palette.size()) {
       color = pack(mask_.palette[index][0], mask_.palette[index][1], mask_.palette[index][2]);
     } else if (!mask_.rgb) {
-      color = pack(value & 0xFF, value & 0xFF, value & 0xFF);
+      color = pack(value, value, value);
     }
     const auto found = class_of_color_.find(color);
     TSR_CHECK(found != class_of_color_.end(),
               "colour [{}, {}, {}] at {} is not one of the {} in data.labels.colors; add it, or put {} into data.labels.ignore",
-              color >> 16, color >> 8 & 0xFF, color & 0xFF, place(at), config_.colors.size(), value);
+              color >> 16, color >> 8 & 0xFF, color & 0xFF, place(at), config_.colors.size(),
+              mask_.rgb ? fmt::format("{:#08x}", value) : std::to_string(value));
     return found->second;
   }
 
@@ -83,27 +107,36 @@ class Rules {
          num_classes_ - 1, num_classes_, after);
   }
 
+  [[noreturn]] void fail_coloured(size_t at) const {
+    const int32_t v = mask_.values[at];
+    fail(
+        "the mask is coloured ([{}, {}, {}] at {}): expected grey or palette values; list the class colours in "
+        "data.labels.colors",
+        v >> 16, v >> 8 & 0xFF, v & 0xFF, place(at));
+  }
+
   const RawMask& mask_;
   const LabelConfig& config_;
   int num_classes_;
-  bool packed_grey_;
+  bool packed_grey_ = false;
   std::unordered_map<int32_t, int64_t> class_of_color_;
 };
 
-void check_grey_in_disguise(const RawMask& mask) {
-  for (size_t i = 0; i < mask.values.size(); ++i) {
-    const int32_t v = mask.values[i];
-    TSR_CHECK((v & 0xFF) == (v >> 8 & 0xFF) && (v & 0xFF) == v >> 16,
-              "the mask is coloured ([{}, {}, {}] at (y {}, x {})): expected grey or palette values; list the class colours in "
-              "data.labels.colors",
-              v >> 16, v >> 8 & 0xFF, v & 0xFF, i / static_cast<size_t>(mask.width), i % static_cast<size_t>(mask.width));
+}  // namespace
+
+void check_label_rules(const LabelConfig& config, int num_classes) {
+  for (size_t i = 0; i < config.colors.size(); ++i) {
+    const size_t numbers = config.colors[i].size();
+    if (numbers != 3) fail_usage("data.labels.colors[{}] has {} numbers: expected [r, g, b]", i, numbers);
+  }
+  if (looks_up_colors(config) && config.colors.size() > static_cast<size_t>(num_classes)) {
+    fail_usage("data.labels.colors has {} entries and data.classes {}: expected at most one colour per class; name every class",
+               config.colors.size(), num_classes);
   }
 }
 
-}  // namespace
-
 LabelMap apply_label_rules(const RawMask& mask, const LabelConfig& config, int num_classes) {
-  if (mask.rgb && !config.binary && config.colors.empty()) check_grey_in_disguise(mask);
+  check_label_rules(config, num_classes);
   const Rules rules(mask, config, num_classes);
   LabelMap out(mask.height, mask.width);
   // Masks have few distinct values: each is decided once. Neighbours are mostly equal, which skips even the lookup.

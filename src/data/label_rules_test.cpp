@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/experiment.h"
 #include "core/error.h"
 
 namespace tessera {
@@ -100,9 +101,9 @@ TEST(LabelRules, ColoursAreLookedUpInOrder) {
   LabelConfig config;
   config.colors = {{0, 0, 0}, {128, 64, 32}};
   EXPECT_EQ(apply(colours({0x804020, 0}), config, 2), (Labels{1, 0}));
-  EXPECT_EQ(
-      message(colours({0x010203}), config, 2),
-      "colour [1, 2, 3] at (y 0, x 0) is not one of the 2 in data.labels.colors; add it, or put 66051 into data.labels.ignore");
+  EXPECT_EQ(message(colours({0x010203}), config, 2),
+            "colour [1, 2, 3] at (y 0, x 0) is not one of the 2 in data.labels.colors; add it, or put 0x010203 into "
+            "data.labels.ignore");
   config.ignore = {66051};
   EXPECT_EQ(apply(colours({0x010203, 0}), config, 2), (Labels{kNone, 0}));
 }
@@ -114,6 +115,48 @@ TEST(LabelRules, ColoursApplyToPalettesAndGreyToo) {
   RawMask palette = row({0, 1});
   palette.palette = {{255, 255, 255}, {0, 0, 0}};
   EXPECT_EQ(apply(palette, config, 2), (Labels{1, 0}));
+}
+
+TEST(LabelRules, SixteenBitGreyHasNoColours) {
+  LabelConfig config;
+  config.colors = {{0, 0, 0}, {255, 255, 255}};
+  EXPECT_EQ(message(row({0, 0xFFFF}, 16), config, 2),
+            "the mask is grey of 16 bits: data.labels.colors needs colours of 8 bits; convert it, or use data.labels.map");
+  EXPECT_NE(message(row({0, 256}, 16), config, 2), "no error");  // was read as its low byte, 0
+}
+
+TEST(LabelRules, MoreColoursThanClassesAreCounted) {
+  LabelConfig config;
+  config.colors = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}};
+  const std::string expected =
+      "data.labels.colors has 3 entries and data.classes 2: expected at most one colour per class; name every class";
+  EXPECT_EQ(message(row({0}), config, 2), expected);
+  EXPECT_THROW(check_label_rules(config, 2), UsageError);
+  EXPECT_NO_THROW(check_label_rules(config, 3));
+}
+
+TEST(LabelRules, IgnoredColoursCanBeWrittenInHexadecimal) {
+  const auto labels = [](const std::string& text) { return load_experiment("", {"data.labels." + text}).data.labels; };
+  EXPECT_EQ(labels("ignore=[0x010203, 0xFFffFF, 0X0a]").ignore, (std::vector<int64_t>{66051, 16777215, 10}));
+  EXPECT_EQ(labels("map={0x10: 1}").map, (std::map<int64_t, int64_t>{{16, 1}}));
+  for (const char* text : {"ignore=[0x]", "ignore=[0xG0]", "ignore=[0x-1]", "ignore=[x10]", "ignore=[0x10000000000000000]"}) {
+    EXPECT_THROW(labels(text), UsageError) << text;
+  }
+}
+
+TEST(LabelRules, IgnoreSeesGreyStoredAsRgbAsGrey) {
+  LabelConfig config;
+  config.binary = true;
+  config.ignore = {255};
+  EXPECT_EQ(apply(colours({0, 0x010101, 0xFFFFFF}), config, 2), (Labels{0, 1, kNone}));
+  // A mask with one coloured pixel is a colour mask: 255 is blue there, white is 0xFFFFFF.
+  EXPECT_EQ(apply(colours({0, 0x0000FF, 0xFFFFFF}), config, 2), (Labels{0, kNone, 1}));
+  config.ignore = {0xFFFFFF};
+  EXPECT_EQ(apply(colours({0, 0x010101, 0xFFFFFF}), config, 2), (Labels{0, 1, kNone}));
+  config = {};
+  config.colors = {{0, 0, 0}, {1, 1, 1}};
+  config.ignore = {0xFFFFFF};
+  EXPECT_EQ(apply(colours({0, 0x010101, 0xFFFFFF}), config, 2), (Labels{0, 1, kNone}));
 }
 
 TEST(LabelRules, GreyStoredAsRgbIsReadAsGrey) {

@@ -42,6 +42,8 @@ std::vector<int32_t> packed_colors(const std::vector<uint8_t>& pixels, size_t ch
 RawMask decode_mask(std::span<const uint8_t> bytes) {
   Raster raster = decode_labels(bytes);
   const Image& image = raster.image;
+  TSR_CHECK(!raster.with_sign,
+            "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);
   const bool whole = image.is_bytes() || image.max_value == 65535.0F;
   RawMask mask{
       .height = image.height, .width = image.width, .values = {}, .bits = raster.bits, .palette = std::move(raster.palette)};

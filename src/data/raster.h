@@ -15,6 +15,7 @@ struct Raster {
   Image image;  // as stored: 1, 2 and 4 bits are not stretched to 0..255, palette indices are not looked up
   ColorKind kind = ColorKind::kGrey;
   int bits = 8;                // of one stored value
+  bool with_sign = false;      // stored values may be negative
   std::vector<Color> palette;  // kPalette: the colour of each index
 };
 

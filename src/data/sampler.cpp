@@ -1,11 +1,21 @@
 #include "data/sampler.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/error.h"
-#include "core/rng.h"
 
 namespace tessera {
+namespace {
+
+std::vector<int64_t> shuffled(int64_t size, Rng rng) {
+  std::vector<int64_t> order(static_cast<size_t>(size));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(static_cast<uint32_t>(i))]);
+  return order;
+}
+
+}  // namespace
 
 Sampler::Sampler(int64_t size, int64_t batch_size, uint64_t seed) : size_(size), batch_size_(batch_size), seed_(seed) {
   TSR_CHECK(size > 0, "the training set is empty");
@@ -14,10 +24,7 @@ Sampler::Sampler(int64_t size, int64_t batch_size, uint64_t seed) : size_(size),
 
 const std::vector<int64_t>& Sampler::order(int64_t epoch) {
   if (epoch == cached_epoch_) return cached_;
-  cached_.resize(static_cast<size_t>(size_));
-  std::iota(cached_.begin(), cached_.end(), int64_t{0});
-  Rng rng(seed_, Stream::kOrder, static_cast<uint64_t>(epoch));
-  for (size_t i = cached_.size(); i > 1; --i) std::swap(cached_[i - 1], cached_[rng.below(static_cast<uint32_t>(i))]);
+  cached_ = shuffled(size_, Rng(seed_, Stream::kOrder, static_cast<uint64_t>(epoch)));
   cached_epoch_ = epoch;
   return cached_;
 }
@@ -28,6 +35,13 @@ std::vector<int64_t> Sampler::batch(int64_t step) {
   std::vector<int64_t> picked;
   for (int64_t i = first; i < first + batch_size_; ++i) picked.push_back(all[static_cast<size_t>(i % size_)]);
   return picked;
+}
+
+std::vector<int64_t> draw_distinct(int64_t size, int64_t count, Rng rng) {
+  std::vector<int64_t> drawn = shuffled(size, rng);
+  if (count < size) drawn.resize(static_cast<size_t>(count));
+  std::sort(drawn.begin(), drawn.end());
+  return drawn;
 }
 
 }  // namespace tessera

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/rng.h"
+
 namespace tessera {
 
 // The order of samples: a function of (seed, epoch), the same for any number of threads, ranks and restarts. The last batch
@@ -23,5 +25,8 @@ class Sampler {
   int64_t cached_epoch_ = -1;
   std::vector<int64_t> cached_;
 };
+
+// `count` distinct numbers of 0 .. size - 1, drawn by `rng`, in rising order; all of them when there are no more.
+std::vector<int64_t> draw_distinct(int64_t size, int64_t count, Rng rng);
 
 }  // namespace tessera

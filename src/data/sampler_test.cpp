@@ -36,5 +36,17 @@ TEST(Sampler, BatchLargerThanTheDataRepeatsIt) {
   EXPECT_EQ(sampler.batch(0).size(), 8U);
 }
 
+TEST(Sampler, DrawsDistinctSamplesToShow) {
+  std::vector<int64_t> hits(20);
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const std::vector<int64_t> drawn = draw_distinct(20, 12, Rng(seed, Stream::kSelect));
+    ASSERT_EQ(drawn.size(), 12U);
+    EXPECT_EQ(std::adjacent_find(drawn.begin(), drawn.end(), std::greater_equal<>()), drawn.end());
+    for (const int64_t index : drawn) ++hits.at(static_cast<size_t>(index));
+  }
+  for (const int64_t count : hits) EXPECT_NEAR(static_cast<double>(count), 120, 35);  // five standard deviations
+  EXPECT_EQ(draw_distinct(3, 12, Rng(1, Stream::kSelect)), (std::vector<int64_t>{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace tessera

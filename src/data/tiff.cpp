@@ -82,6 +82,7 @@ Raster decode_tiff(std::span<const uint8_t> bytes) {
   Raster raster;
   raster.kind = pages.size() == 1 ? first.kind() : ColorKind::kStack;
   raster.bits = first.bits;
+  raster.with_sign = first.format == SAMPLEFORMAT_INT;
   TSR_CHECK(pages.size() == 1 || first.kind() != ColorKind::kPalette,
             "TIFF has {} pages with palettes: expected one page, or pages of values; split the file", pages.size());
   raster.image = blank_image(first, static_cast<int>(channels));

@@ -32,7 +32,6 @@ TEST(Philox, KernelFormEqualsCore) {
 }
 
 TEST(DropoutMaskGpu, EqualsCpuToTheBit) {
-  load_cuda_plugin();
   if (cuda_plugin() == nullptr || cuda_plugin()->gpus().empty()) GTEST_SKIP() << cuda_status();
   const at::Tensor ids = at::tensor({int64_t{0}, int64_t{5}, int64_t{123456789012345}}, at::kLong);
   const at::Tensor gpu = dropout_mask(ids.to(at::kCUDA), 4097, 0.4, 99);

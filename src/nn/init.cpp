@@ -1,23 +1,12 @@
-#include <ATen/CPUGeneratorImpl.h>
 #include <torch/nn.h>
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "core/rng.h"
+#include "nn/draw.h"
 #include "nn/model.h"
 
 namespace tessera {
-namespace {
-
-// FNV-1a: a stable number for a name, on every platform and library.
-uint64_t hash_name(const std::string& name) {
-  uint64_t hash = 1469598103934665603ULL;
-  for (const unsigned char c : name) hash = (hash ^ c) * 1099511628211ULL;
-  return hash;
-}
-
-}  // namespace
 
 void init_weights(torch::nn::Module& model, uint64_t seed) {
   const at::NoGradGuard no_grad;
@@ -28,10 +17,10 @@ void init_weights(torch::nn::Module& model, uint64_t seed) {
       if (is_bias) value.zero_();
       continue;  // batch-norm scales stay 1
     }
-    Rng word(seed, Stream::kInit, hash_name(item.key()));
-    at::Generator generator = at::make_generator<at::CPUGeneratorImpl>((uint64_t{word.bits()} << 32) | word.bits());
-    const double fan_out = static_cast<double>(value.numel()) / static_cast<double>(value.size(1));
-    value.copy_(at::randn(value.sizes(), generator, at::TensorOptions(at::kFloat)) * std::sqrt(2.0 / fan_out));
+    // The larger fan: a classifier with few outputs would start with huge logits from its fan out alone.
+    const auto fan_in = static_cast<double>(value.numel() / value.size(0)),
+               fan_out = static_cast<double>(value.numel() / value.size(1));
+    value.copy_(draw_normal(seed, item.key(), value.sizes()) * std::sqrt(2.0 / std::max(fan_in, fan_out)));
   }
 }
 

@@ -16,6 +16,10 @@ struct ModelOutput {
   at::Tensor aux;     // (N, C, h', w') of an auxiliary head, or undefined
 };
 
+// Gives every convolution and linear layer Kaiming-normal weights (ReLU, the larger fan) and zero bias. The numbers of a
+// parameter are a function of (seed, its name): adding a layer elsewhere does not change them.
+void init_weights(torch::nn::Module& model, uint64_t seed);
+
 class SegmentationModel : public torch::nn::Module {
  public:
   // x: (N, channels, H, W), any H and W at least `min_size`. The logits cover the whole input unless `covered` says otherwise.
@@ -29,6 +33,17 @@ class SegmentationModel : public torch::nn::Module {
 
   // Prefixes of the parameters that belong to the head (they may get their own learning rate).
   virtual std::vector<std::string> head_prefixes() const = 0;
+
+  // Draws the weights anew, as the model's reference does. The numbers of a parameter are a function of (seed, its name).
+  virtual void init(uint64_t seed) { init_weights(*this, seed); }
+
+  // Names of parameters that weight decay should leave alone, beyond biases and norms.
+  virtual std::vector<std::string> no_weight_decay() const { return {}; }
+
+  // For layer-wise learning rates: depths are 0 (nearest the image) to num_depths() - 1 (the head), and a parameter's rate is
+  // lr * decay^(num_depths() - 1 - depth_of(name)).
+  virtual int64_t num_depths() const { return 1; }
+  virtual int64_t depth_of(const std::string& parameter) const { return static_cast<void>(parameter), 0; }
 };
 
 using ModelPtr = std::shared_ptr<SegmentationModel>;
@@ -43,9 +58,5 @@ ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t
 std::vector<std::string> model_names();
 
 int64_t count_parameters(const torch::nn::Module& model);
-
-// Gives every convolution and linear layer Kaiming-normal weights (fan out, ReLU) and zero bias. The numbers of a parameter
-// are a function of (seed, its name): adding a layer elsewhere does not change them.
-void init_weights(torch::nn::Module& model, uint64_t seed);
 
 }  // namespace tessera

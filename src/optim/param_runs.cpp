@@ -1,5 +1,7 @@
 #include "optim/param_runs.h"
 
+#include <cmath>
+
 #include "core/error.h"
 
 namespace tessera {
@@ -13,7 +15,9 @@ std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const Optim
               span.numel, end);
     end = span.offset + span.numel;
     const bool decays = config.decay_norm_and_bias || !span.is_norm_or_bias;
-    const ParamRun run{span.offset, end, span.is_head ? config.head_lr_multiplier : 1.0, decays ? config.weight_decay : 0.0};
+    const double multiplier =
+        (span.is_head ? config.head_lr_multiplier : 1.0) * std::pow(config.layer_decay, static_cast<double>(span.layers_above));
+    const ParamRun run{span.offset, end, multiplier, decays ? config.weight_decay : 0.0};
     const bool joins =
         !runs.empty() && runs.back().lr_multiplier == run.lr_multiplier && runs.back().weight_decay == run.weight_decay;
     if (joins) {

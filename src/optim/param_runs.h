@@ -13,7 +13,8 @@ struct ParamSpan {
   int64_t offset = 0;
   int64_t numel = 0;
   bool is_norm_or_bias = false;
-  bool is_head = false;  // not of the backbone
+  bool is_head = false;      // not of the backbone
+  int64_t layers_above = 0;  // how far below the head it is, for layer-wise learning rates
 };
 
 // A stretch of the arena whose values are all updated alike.

@@ -30,20 +30,26 @@ bool is_norm_or_bias(const std::string& name, const at::Tensor& value) {
 
 Arena::Arena(SegmentationModel& model, at::Device device, at::ScalarType type, bool channels_last) {
   const at::NoGradGuard no_grad;
-  const auto heads = model.head_prefixes();
+  model.to(device, type);  // frozen parameters stay outside the arena
+  const auto heads = model.head_prefixes(), undecayed = model.no_weight_decay();
   int64_t total = 0;
-  const auto parameters = model.named_parameters();
-  for (const auto& item : parameters) {
+  std::vector<at::Tensor> parameters;
+  for (const auto& item : model.named_parameters()) {
+    if (!item.value().requires_grad()) continue;
+    parameters.push_back(item.value());
     const bool head =
         std::any_of(heads.begin(), heads.end(), [&](const std::string& prefix) { return item.key().starts_with(prefix); });
-    spans_.push_back({item.key(), total, item.value().numel(), is_norm_or_bias(item.key(), item.value()), head});
+    const bool plain = std::find(undecayed.begin(), undecayed.end(), item.key()) != undecayed.end() ||
+                       is_norm_or_bias(item.key(), item.value());
+    spans_.push_back(
+        {item.key(), total, item.value().numel(), plain, head, model.num_depths() - 1 - model.depth_of(item.key())});
     total += aligned(item.value().numel(), type);
   }
   const auto options = at::TensorOptions(type).device(device);
   params_ = at::zeros({total}, options);
   grads_ = at::zeros({total}, options);
   for (size_t i = 0; i < spans_.size(); ++i) {
-    at::Tensor value = parameters[i].value();
+    at::Tensor& value = parameters[i];
     at::Tensor home = view_like(params_, spans_[i].offset, value, channels_last);
     home.copy_(value);
     value.set_data(home);

@@ -15,7 +15,7 @@ namespace tessera {
 
 class Arena {
  public:
-  // Moves the model to `device` and `type` and re-points its parameters, gradients and buffers into the arena.
+  // Moves the model to `device` and `type` and re-points its trainable parameters, gradients and buffers into the arena.
   // channels_last: 4-d weights are stored in that order, as the convolutions want them.
   Arena(SegmentationModel& model, at::Device device, at::ScalarType type, bool channels_last);
 

@@ -13,7 +13,7 @@ using testing::tiny_experiment;
 
 EvalResult evaluate(const Experiment& e, int threads) {
   const DatasetPtr data = make_dataset(e.data, Split::kVal);
-  const Pipeline pipeline = make_pipeline(e.data.val.transforms);
+  const Pipeline pipeline = make_pipeline(e.data, Split::kVal);
   Quarantine quarantine(data->size(), 0.0);
   const ModelPtr model = make_model(e.model, {3, data->classes().size()}, 1);
   return Evaluator(e, *data, pipeline, quarantine, threads).run(Predictor(e, model, at::kCPU));

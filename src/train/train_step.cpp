@@ -87,7 +87,7 @@ at::Tensor TrainStep::predicted_part(const at::Tensor& labels) const {
   return labels.narrow(1, (labels.size(1) - height) / 2, height).narrow(2, (labels.size(2) - width) / 2, width);
 }
 
-at::Tensor TrainStep::forward(const at::Tensor& images, float max_value, const std::vector<int64_t>& ids, int64_t step) {
+ModelOutput TrainStep::forward(const at::Tensor& images, float max_value, const std::vector<int64_t>& ids, int64_t step) {
   const at::Tensor x =
       normalize_images(images, max_value, experiment_.data.normalize, parameter_type(experiment_.train.precision));
   const StepContextGuard context({.seed = static_cast<uint64_t>(experiment_.train.seed),
@@ -95,31 +95,37 @@ at::Tensor TrainStep::forward(const at::Tensor& images, float max_value, const s
                                   .norm_group = unit_,
                                   .sample_ids = torch::tensor(ids, torch::kLong).to(device_)});
   const AutocastScope autocast(experiment_.train.precision, device_);
-  return model_->forward(experiment_.train.channels_last ? x : x.contiguous()).logits;
+  return model_->forward(experiment_.train.channels_last ? x : x.contiguous());
 }
 
 at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
   const at::Tensor images = batch.images.to(device_, /*non_blocking=*/true),
                    all_labels = predicted_part(batch.labels).to(device_, /*non_blocking=*/true);
   arena_.grads().zero_();
-  LossContext context = loss_->prepare(all_labels);
+  const LossContext labels_context = loss_->prepare(all_labels);
+  LossContext context = labels_context, aux_context = labels_context;  // their sums over predictions differ
   const int64_t count = batch.size();
-  const auto logits_of = [&](int64_t begin, int64_t size) {
+  const auto output_of = [&](int64_t begin) {
+    const int64_t size = std::min(micro_batch_, count - begin);
     const std::vector<int64_t> ids(batch.indices.begin() + begin, batch.indices.begin() + begin + size);
     return forward(images.narrow(0, begin, size), batch.max_value, ids, step);
   };
+  const auto labels_of = [&](int64_t begin) { return all_labels.narrow(0, begin, std::min(micro_batch_, count - begin)); };
   if (loss_->needs_prediction_sums() && micro_batch_ < count) {
     const at::NoGradGuard no_grad;
     for (int64_t begin = 0; begin < count; begin += micro_batch_) {
-      const at::Tensor logits = logits_of(begin, std::min(micro_batch_, count - begin));
-      context.add_predictions(loss_->prediction_sums(logits, all_labels.narrow(0, begin, logits.size(0))));
+      const ModelOutput output = output_of(begin);
+      context.add_predictions(loss_->prediction_sums(output.logits, labels_of(begin)));
+      if (output.aux.defined()) aux_context.add_predictions(loss_->prediction_sums(output.aux, labels_of(begin)));
     }
     arena_.buffers().copy_(saved_buffers_);  // the statistics of this pass must not count twice
   }
   at::Tensor total;
   for (int64_t begin = 0; begin < count; begin += micro_batch_) {
-    const at::Tensor logits = logits_of(begin, std::min(micro_batch_, count - begin));
-    const at::Tensor loss = loss_->micro_loss(logits, all_labels.narrow(0, begin, logits.size(0)), context).value;
+    const ModelOutput output = output_of(begin);
+    at::Tensor loss = loss_->micro_loss(output.logits, labels_of(begin), context).value;
+    if (output.aux.defined())
+      loss = loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, labels_of(begin), aux_context).value;
     (scaler_.enabled() ? loss * scaler_.scale() : loss).backward();
     total = total.defined() ? total + loss.detach() : loss.detach();
   }

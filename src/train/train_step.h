@@ -36,7 +36,7 @@ class TrainStep {
 
  private:
   at::Tensor forward_backward(const Batch& batch, int64_t step);
-  at::Tensor forward(const at::Tensor& images, float max_value, const std::vector<int64_t>& ids, int64_t step);
+  ModelOutput forward(const at::Tensor& images, float max_value, const std::vector<int64_t>& ids, int64_t step);
   at::Tensor predicted_part(const at::Tensor& labels) const;
   bool shrink_micro_batch();
 

@@ -107,19 +107,18 @@ TEST(TrainStep, SameRunSameBits) {
   EXPECT_TRUE(weights_after({}, 3).equal(weights_after({}, 3)));
 }
 
+void expect_overfits_one_batch(const std::string& precision, at::Device device) {
+  const Experiment e = tiny_experiment({"train.precision=" + precision, "optimizer.type=adamw", "optimizer.lr=0.01"});
+  const Batch batch = first_batch(e);
+  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, device);
+  const double first = step.run(batch, 0, 100, 2).loss.item<double>();
+  double last = first;
+  for (int i = 1; i < 60; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
+  EXPECT_LT(last, first * 0.4) << precision;
+}
+
 TEST(TrainStep, OverfitsOneBatchInEveryPrecision) {
-  for (const char* precision : {"fp32", "bf16"}) {
-    const Experiment e =
-        tiny_experiment({std::string("train.precision=") + precision, "optimizer.type=adamw", "optimizer.lr=0.01"});
-    const Batch batch = first_batch(e);
-    TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU);
-    double first = 0, last = 0;
-    for (int i = 0; i < 60; ++i) {
-      last = step.run(batch, i, 100, 2).loss.item<double>();
-      if (i == 0) first = last;
-    }
-    EXPECT_LT(last, first * 0.4) << precision;
-  }
+  for (const char* precision : {"fp32", "bf16"}) expect_overfits_one_batch(precision, at::kCPU);
 }
 
 TEST(TrainStep, AllIgnoredBatchGivesZeroLossAndNoNaN) {
@@ -144,7 +143,6 @@ TEST(TrainStep, BinaryModelHasOneChannel) {
 class TrainStepGpu : public ::testing::Test {
  protected:
   void SetUp() override {
-    load_cuda_plugin();
     if (cuda_plugin() == nullptr || cuda_plugin()->gpus().empty()) GTEST_SKIP() << cuda_status();
   }
 };
@@ -164,18 +162,7 @@ TEST_F(TrainStepGpu, MicroBatchChangesNothing) {
 }
 
 TEST_F(TrainStepGpu, OverfitsOneBatchInEveryPrecision) {
-  for (const char* precision : {"fp32", "bf16", "fp16"}) {
-    const Experiment e =
-        tiny_experiment({std::string("train.precision=") + precision, "optimizer.type=adamw", "optimizer.lr=0.01"});
-    const Batch batch = first_batch(e);
-    TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-    double first = 0, last = 0;
-    for (int i = 0; i < 60; ++i) {
-      last = step.run(batch, i, 100, 2).loss.item<double>();
-      if (i == 0) first = last;
-    }
-    EXPECT_LT(last, first * 0.4) << precision;
-  }
+  for (const char* precision : {"fp32", "bf16", "fp16"}) expect_overfits_one_batch(precision, at::kCUDA);
 }
 
 // A real one: allocations of the GPU fail until the micro-batch fits.

@@ -1,18 +1,21 @@
 #include "train/trainer.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
 #include "core/error.h"
 #include "core/log.h"
 #include "core/signals.h"
+#include "core/suggest.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/transforms/make_pipeline.h"
 #include "tensor/device.h"
-#include "train/meter.h"
 #include "train/model_state.h"
+#include "train/pretrained.h"
 #include "train/resume_check.h"
 
 namespace tessera {
@@ -27,17 +30,22 @@ int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) 
   return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
 }
 
-}  // namespace
+void check_metric_name(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& entry : named_values(IouReport{})) known.push_back(entry.first);
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    fail_usage("checkpoint.best_metric is '{}'{}; known: {}", name, did_you_mean(name, known), fmt::join(known, ", "));
+  }
+}
 
-struct Trainer::Meter : StepMeter {
-  using StepMeter::StepMeter;
-};
+}  // namespace
 
 Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options)
     : experiment_(experiment), folder_(options.folder), device_(pick_device(experiment.train.device)) {
   const TrainConfig& train = experiment_.train;
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
+  check_metric_name(experiment_.checkpoint.best_metric);
   if (train.threads > 0) at::set_num_threads(static_cast<int>(train.threads));
 
   train_set_ = make_dataset(experiment_.data, Split::kTrain);
@@ -50,14 +58,17 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options)
   TSR_CHECK(val_set_->size() == 0 || val_set_->classes().names == train_set_->classes().names,
             "training and validation data have different classes ({} and {}); they must be labelled alike", num_classes,
             val_set_->classes().size());
-  train_pipeline_ = make_pipeline(experiment_.data.train.transforms);
-  val_pipeline_ = make_pipeline(experiment_.data.val.transforms);
+  train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain);
+  val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);
 
   model_ = make_model(experiment_.model, {experiment_.data.channels, logit_channels(experiment_.loss, num_classes)},
                       static_cast<uint64_t>(train.seed));
   num_parameters_ = count_parameters(*model_);
+  if (!experiment_.model.pretrained.empty()) {
+    log_info("{}", load_pretrained(*model_, experiment_.model.pretrained, experiment_.model.allow_missing).table());
+  }
   step_ = std::make_unique<TrainStep>(experiment_, model_, num_classes, device_);
   predictor_ = std::make_unique<Predictor>(experiment_, model_, device_);
   const int loader_threads = threads_or_cores(experiment_.data.threads);
@@ -101,7 +112,7 @@ void Trainer::load_state() {
 }
 
 RunResult Trainer::run() {
-  meter_ = std::make_unique<Meter>(state_.seconds, device_);
+  meter_.emplace(state_.seconds, device_);
   const RunInfo info{experiment_,      folder_,          state_.step,          resumed_,
                      total_steps_,     steps_per_epoch_, num_parameters_,      train_set_->size(),
                      val_set_->size(), device_.str(),    train_set_->classes()};
@@ -128,6 +139,7 @@ RunResult Trainer::run() {
   }
   for (auto& hook : hooks_) hook->on_end(state_, status);
   result.state = state_;
+  result.classes = train_set_->classes();
   result.last_eval = std::move(last_eval_);
   return result;
 }

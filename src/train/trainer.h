@@ -9,6 +9,7 @@
 #include "train/checkpoint_store.h"
 #include "train/evaluator.h"
 #include "train/hooks/hook.h"
+#include "train/meter.h"
 #include "train/train_step.h"
 
 namespace tessera {
@@ -21,6 +22,7 @@ struct TrainerOptions {
 struct RunResult {
   TrainState state;
   std::optional<EvalResult> last_eval;
+  ClassTable classes;
   int signal = 0;  // the stop signal that ended the run early, or 0
 };
 
@@ -80,8 +82,7 @@ class Trainer {
   int64_t saved_step_ = -1;
   std::optional<EvalResult> last_eval_;
   Hooks hooks_;
-  struct Meter;
-  std::unique_ptr<Meter> meter_;
+  std::optional<StepMeter> meter_;
 };
 
 }  // namespace tessera

@@ -1,6 +1,9 @@
 """The program as a user meets it: a folder of images and masks with awkward names goes through data check, train, eval and
 predict; mistakes get exit code 2 and a message that helps."""
+import json
 import pathlib
+import re
+import shutil
 import subprocess
 
 from support import Folder, check, program, log_lines, tessera, write_png
@@ -74,11 +77,42 @@ def bad_sample_is_quarantined(folder):
     check("samples are unusable, more than data.max_bad_share=0 allows" in errors and victim.stem in errors, errors)
 
 
+def data_is_looked_at(folder):
+    """A copy that leaks from train to val is named, browse shows different samples, stats of unreadable files say why."""
+    data = folder / "data"
+    make_data(data, count=30)
+    for kind in ("images", "masks"):
+        shutil.copy(data / kind / "größe 07/bild é7.png", data / kind / "copy.png")
+    (data / "val.txt").write_text("copy\n")
+    options = [f"data.path={data}", "data.labels.binary=true", "data.val.list=val.txt"]
+    out, _ = tessera("data", "check", *options)
+    check("note: 1 of 1 val images are also in train" in out and "größe 07/bild é7 of train is copy of val" in out, out)
+    out, _ = tessera("data", "check", *options, "--json")
+    check(json.loads(out)["shared_images"] == [{"train": "größe 07/bild é7", "val": "copy"}], out)
+    (data / "train.txt").write_text("copy\ngröße 07/bild é7\n")
+    _, errors = tessera("data", "list", *options, "data.train.list=train.txt", expect=1)
+    check("data.train.list and data.val.list share 1 of 1 validation samples: copy" in errors, errors)
+
+    tessera("data", "browse", *options, "--split", "train", "-n", 12, "-o", folder / "sheet.html")
+    shown = set(re.findall(r"größe \d+/bild é\d+", (folder / "sheet.html").read_text()))
+    check(len(shown) == 12, f"browse -n 12 shows {len(shown)} samples")
+
+    images = sorted((data / "images").rglob("*.png"))
+    images[3].write_bytes(b"no picture")
+    out, _ = tessera("data", "stats", *options)
+    check("train: 29 usable samples of 30; 1 unusable, see `tessera data check`" in out and "data.normalize.mean=" in out, out)
+    for image in images:
+        image.write_bytes(b"no picture")
+    out, _ = tessera("data", "stats", *options, "--split", "train", expect=1)
+    check("train: 0 usable samples of 30; 30 unusable" in out and out.count("not an image") == 10 and "data.normalize" not in out, out)
+
+
 def mistakes(folder):
     (folder / "c.yaml").write_text("optimiser: {lr: 1}\n")
     for arguments, expected in [
         (["train", folder / "c.yaml"], "c.yaml:1: unknown key 'optimiser', did you mean 'optimizer'?"),
         (["train", folder / "missing.yaml"], "No such file"),
+        (["train", "data.type=synthetic", "data.labels.binary=true", f"run.dir={folder}/x"], "data.labels has no effect for type synthetic"),
         (["train", "train.seed=x"], "command line: train.seed expects a whole number, got 'x'"),
         (["train", "-p", "ddp", "data.type=synthetic"], "comes with distributed training"),
         (["train", "-d", "0,1"], "distributed training"),
@@ -122,7 +156,7 @@ def help_and_shells():
 
 if __name__ == "__main__":
     help_and_shells()
-    for part in (mistakes, happy_path, bad_sample_is_quarantined):
+    for part in (mistakes, data_is_looked_at, happy_path, bad_sample_is_quarantined):
         with Folder() as temporary:
             part(temporary)
         print(f"{part.__name__}: ok")

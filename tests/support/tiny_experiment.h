@@ -30,7 +30,7 @@ inline Experiment tiny_experiment(const std::vector<std::string>& overrides = {}
 
 inline Batch first_batch(const Experiment& e) {
   const DatasetPtr data = make_dataset(e.data, Split::kTrain);
-  const Pipeline pipeline = make_pipeline(e.data.train.transforms);
+  const Pipeline pipeline = make_pipeline(e.data, Split::kTrain);
   Quarantine quarantine(data->size(), 0.0);
   return Loader(*data, pipeline, quarantine, {.batch_size = e.train.batch_size, .seed = 1}, 0).next();
 }

@@ -1,7 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "data/data_check.h"
 #include "data/datasets/dataset_factory.h"
 #include "support/fixtures.h"
+#include "support/handmade_files.h"
 #include "support/image_files.h"
 
 // What the sources say about folders and files as they are found in the wild: each case names the file and the way out, and
@@ -166,6 +172,29 @@ TEST_F(BrokenFiles, TextNamedPng) {
   EXPECT_CONTAINS(fault_of("odd"), "images/odd.png");
 }
 
+TEST_F(BrokenFiles, PixelsThatAreNotNumbers) {
+  // 2 rows of 3 floats; the last pixel of the image is replaced.
+  const auto tiff_with = [](float last) {
+    std::vector<uint8_t> strip(6 * sizeof(float), 0);
+    std::memcpy(strip.data() + 5 * sizeof(float), &last, sizeof(float));
+    testing::HandmadeTiff tiff = testing::grey_tiff(3, 2, 32, {strip});
+    tiff.set(339, {3});
+    return tiff.file();
+  };
+  write_mask(folder_ / "masks/odd.png", {2, 3});
+  testing::write_bytes(folder_ / "images/odd.tif", tiff_with(0.5F));
+  EXPECT_EQ(fault_of("odd"), "");
+  for (const auto& [value, text] : {std::pair(std::numeric_limits<float>::quiet_NaN(), "nan"),
+                                    std::pair(-std::numeric_limits<float>::infinity(), "-inf")}) {
+    testing::write_bytes(folder_ / "images/odd.tif", tiff_with(value));
+    EXPECT_CONTAINS(fault_of("odd"), "images/odd.tif: pixel (y 1, x 2) is not a number: channel 0 is " + std::string(text));
+  }
+  const DataReport report = check_dataset(*make_dataset(config_, Split::kTrain), 1, {});
+  ASSERT_EQ(report.faults.size(), 1U);
+  EXPECT_EQ(report.faults[0].id, "odd");
+  EXPECT_TRUE(std::isfinite(report.mean.at(0)));
+}
+
 TEST_F(BrokenFiles, LabelOutOfRange) {
   write_image(folder_ / "images/odd.png");
   write_mask(folder_ / "masks/odd.png", {4, 6}, 9);
@@ -177,6 +206,12 @@ TEST_F(BrokenFiles, FolderNamedLikeAMask) {
   write_image(folder_ / "images/odd.png");
   fs::create_directories(folder_ / "masks/odd.png");
   EXPECT_CONTAINS(fault_of("odd"), "no mask for the image");
+}
+
+TEST_F(BrokenFiles, HiddenFilesOfOtherSystems) {
+  write_file(folder_ / "images/._good.png", std::string_view("resource fork"));
+  write_file(folder_ / "masks/._good.png", std::string_view("resource fork"));
+  EXPECT_EQ(make_dataset(config_, Split::kTrain)->size(), 1);
 }
 
 TEST_F(BrokenFiles, DanglingSymlink) {

@@ -7,8 +7,19 @@
 #include "data/datasets/synthetic.h"
 
 namespace tessera {
+namespace {
+
+// Only pairs have masks whose values may mean anything; elsewhere a rule that does nothing would be believed to work.
+void refuse_label_rules(const DataConfig& config) {
+  if (config.labels == LabelConfig{}) return;
+  fail_usage("data.labels has no effect for type {}: what its labels mean is known, rules are for type pairs; remove it",
+             name_of(config.type));
+}
+
+}  // namespace
 
 DatasetPtr make_dataset(const DataConfig& config, Split split) {
+  if (config.type != SourceType::kPairs) refuse_label_rules(config);
   switch (config.type) {
     case SourceType::kPairs: return make_pairs(config, split);
     case SourceType::kAde20k: return make_ade20k(config, split);

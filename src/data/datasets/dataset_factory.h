@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-// The samples of a split as the config describes them. Throws Error when the source cannot be opened; single samples that
-// cannot be read show up later, as BadSample from `get`.
+// The samples of a split as the config describes them. Throws UsageError for label rules where they have no effect, Error when
+// the source cannot be opened; single samples that cannot be read show up later, as BadSample from `get`.
 DatasetPtr make_dataset(const DataConfig& config, Split split);
 
 }  // namespace tessera

@@ -15,6 +15,28 @@ TEST(DatasetFactory, MakesSyntheticDataWithoutAnyFile) {
   EXPECT_EQ(data->get(39).id, data->id(39));
 }
 
+TEST(DatasetFactory, LabelRulesWithoutEffectAreRefused) {
+  std::vector<LabelConfig> rules(5);
+  rules[0].binary = true;
+  rules[1].offset = -1;
+  rules[2].map = {{1, 0}};
+  rules[3].ignore = {255};
+  rules[4].colors = {{0, 0, 0}};
+  for (SourceType type : {SourceType::kAde20k, SourceType::kCoco, SourceType::kSynthetic}) {
+    for (const LabelConfig& labels : rules) {
+      DataConfig config;
+      config.type = type;
+      config.labels = labels;
+      try {
+        make_dataset(config, Split::kTrain);
+        FAIL() << name_of(type);
+      } catch (const UsageError& error) {
+        EXPECT_EQ(std::string(error.what()).find(fmt::format("data.labels has no effect for type {}", name_of(type))), 0U);
+      }
+    }
+  }
+}
+
 TEST(DatasetFactory, EverySourceOfFilesAsksForItsPath) {
   for (SourceType type : {SourceType::kPairs, SourceType::kAde20k, SourceType::kCoco}) {
     DataConfig config;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -11,6 +12,7 @@
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pair_dataset.h"
 #include "data/datasets/sample_list.h"
+#include "data/label_rules.h"
 
 namespace tessera {
 namespace {
@@ -74,6 +76,23 @@ std::vector<bool> draw_held_out(const DataConfig& config, std::vector<size_t> po
   return held_out;
 }
 
+// A model that has seen what it is measured on looks better than it is.
+void refuse_overlap(const std::vector<FilePair>& pairs, const std::vector<size_t>& train, const std::vector<size_t>& val) {
+  constexpr size_t kNamesShown = 10;
+  const std::set<size_t> trained(train.begin(), train.end());
+  std::vector<std::string> both;
+  for (size_t i : val) {
+    if (trained.contains(i)) both.push_back(pairs[i].stem);
+  }
+  if (both.empty()) return;
+  const size_t count = both.size();
+  if (count > kNamesShown) both.resize(kNamesShown);
+  fail(
+      "data.train.list and data.val.list share {} of {} validation samples: {}{}; take them out of one list (to measure on "
+      "training data on purpose, use eval --train-split)",
+      count, val.size(), fmt::join(both, ", "), count > kNamesShown ? ", ..." : "");
+}
+
 std::vector<size_t> choose(const DataConfig& config, Split split, const std::vector<FilePair>& pairs) {
   std::vector<size_t> all(pairs.size());
   std::iota(all.begin(), all.end(), size_t{0});
@@ -85,6 +104,7 @@ std::vector<size_t> choose(const DataConfig& config, Split split, const std::vec
   std::vector<bool> held_out(pairs.size(), false);
   if (!config.val.list.empty()) {
     const std::vector<size_t> val = listed(config, config.val, pairs);
+    if (!config.train.list.empty()) refuse_overlap(pairs, pool, val);
     if (split == Split::kVal) return val;
     if (!config.train.list.empty()) return pool;
     for (size_t i : val) held_out[i] = true;
@@ -109,6 +129,7 @@ std::vector<std::string> class_names(const DataConfig& config) {
 DatasetPtr make_pairs(const DataConfig& config, Split split) {
   const std::vector<std::string> names = class_names(config);
   const bool val_has_folders = !config.val.images.empty() || !config.val.path.empty();
+  check_label_rules(config.labels, static_cast<int>(names.size()));
   // The folders of a val that is only a part of train are train's.
   const Split folders = split == Split::kVal && val_has_folders ? Split::kVal : Split::kTrain;
   const std::vector<FilePair> pairs = find_pairs(config, split_of(config, folders), folders);

@@ -8,6 +8,7 @@ namespace tessera {
 // Note [Splits of pairs]
 // val has folders of its own (val.path or val.images): train and val are what their folders hold.
 // val.list only: val is the listed part of train's folders; train is train.list, or without one all that val.list leaves.
+// Two lists that share samples are an error.
 // neither: val is val_share of train's samples (of train.list, if given), drawn by split_seed from the sorted stems, so the
 // order of the file system has no part in it; train is the rest. val_share 0 gives an empty val.
 // count then cuts each split to its first n.

@@ -96,6 +96,28 @@ TEST(Pairs, ListsChooseInTheirOrder) {
   EXPECT_EQ(make_pairs(config, Split::kTrain)->size(), 1);
 }
 
+TEST(Pairs, ListsThatOverlapAreRefused) {
+  TempFolder folder;
+  for (const char* stem : {"a", "b", "c", "d"}) write_pair(folder.path(), stem);
+  write_file(folder / "train.txt", std::string_view("a\nb\nc\n"));
+  write_file(folder / "val.txt", std::string_view("d\nc\nb\n"));
+  DataConfig config = config_at(folder.path());
+  config.train.list = "train.txt";
+  config.val.list = "val.txt";
+  for (Split split : {Split::kTrain, Split::kVal}) {
+    EXPECT_CONTAINS(testing::message_of([&] { make_pairs(config, split); }),
+                    "data.train.list and data.val.list share 2 of 3 validation samples: c, b; take them out of one list");
+  }
+}
+
+TEST(Pairs, MoreColoursThanClassesAreAMistakeOfTheConfig) {
+  TempFolder folder;
+  write_pair(folder.path(), "a");
+  DataConfig config = config_at(folder.path());
+  config.labels.colors = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}};
+  EXPECT_THROW(make_pairs(config, Split::kTrain), UsageError);
+}
+
 TEST(Pairs, FoldersOfTheirOwn) {
   TempFolder folder;
   write_image(folder / "imgs/x.png");

@@ -2,13 +2,20 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/transform_config.h"
+#include "config/data_config.h"
+#include "data/datasets/split.h"
 #include "data/transform.h"
+#include "data/transforms/fill.h"
 
 namespace tessera {
 
-// The transforms a config lists, in its order. Images are padded and rotated in with 0, labels with kIgnoreLabel.
-Pipeline make_pipeline(const std::vector<TransformConfig>& configs);
+// The transforms a config lists, in its order. Whatever pads, or rotates corners in, gives images `fill` and labels
+// kIgnoreLabel.
+Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& fill = {});
+
+// The transforms of a split. With normalize.mode fixed the fill is the mean, which normalisation turns into 0 (but for the
+// rounding of bytes); the other modes find their zero image by image, and the fill is 0.
+Pipeline make_pipeline(const DataConfig& config, Split split);
 
 // Applies the pipeline to sample `index`. What happens is a function of (seed, epoch, index): transform k draws from its own
 // sequence, so neither threads nor ranks nor the other transforms change what it does.

@@ -58,6 +58,37 @@ TEST(Pipeline, SetsAMissingPlacement) {
   EXPECT_EQ(sample.placement.y, 5);
 }
 
+TEST(Pipeline, EveryTransformThatPadsFillsWithTheMean) {
+  DataConfig config;
+  const std::vector<TransformConfig> padding{PadConfig{{60, 60}, false}, RandomCropConfig{{60, 60}, 1.0, 0},
+                                             ResizeConfig{ResizeMode::kPad, {60, 50}},
+                                             ResizeConfig{ResizeMode::kCropOrPad, {60, 60}}, RotateConfig{180, 1.0, false}};
+  for (const TransformConfig& transform : padding) {
+    SCOPED_TRACE(transform.index());
+    config.val.transforms = {transform};
+    config.normalize.mode = NormalizeMode::kFixed;
+    const auto corner = [&] {
+      const Sample sample = run(make_pipeline(config, Split::kVal), 1, 1, 1);
+      const int y = sample.image.height - 1, x = sample.image.width - 1;
+      EXPECT_EQ(sample.labels->at(y, x), kIgnoreLabel);
+      return std::vector{testing::pixel(sample.image, y, x, 0), testing::pixel(sample.image, y, x, 1),
+                         testing::pixel(sample.image, y, x, 2)};
+    };
+    EXPECT_EQ(corner(), (std::vector<double>{124, 116, 104}));
+    for (NormalizeMode mode : {NormalizeMode::kPerImage, NormalizeMode::kPercentile}) {
+      config.normalize.mode = mode;
+      EXPECT_EQ(corner(), (std::vector<double>{0, 0, 0}));
+    }
+  }
+}
+
+TEST(Pipeline, TakesTheTransformsOfTheSplit) {
+  DataConfig config;
+  config.train.transforms = {PadConfig{{60, 70}, false}};
+  EXPECT_EQ(run(make_pipeline(config, Split::kTrain), 1, 1, 1).image.size(), (Size{60, 70}));
+  EXPECT_EQ(run(make_pipeline(config, Split::kVal), 1, 1, 1).image.size(), (Size{40, 50}));
+}
+
 TEST(Pipeline, TheEmptyOneDoesNothing) {
   EXPECT_EQ(run({}, 1, 1, 1).image.bytes(), testing::numbered_sample({40, 50}).image.bytes());
 }

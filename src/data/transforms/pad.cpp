@@ -11,7 +11,7 @@ void Pad::apply(Sample& sample, Rng) const {
   const Size want{std::max(have.height, config_.size.height), std::max(have.width, config_.size.width)};
   const int top = config_.centre ? (want.height - have.height) / 2 : 0,
             left = config_.centre ? (want.width - have.width) / 2 : 0;
-  take_window(sample, -top, -left, want);
+  take_window(sample, -top, -left, want, fill_);
 }
 
 }  // namespace tessera

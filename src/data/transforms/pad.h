@@ -1,17 +1,21 @@
 #pragma once
+#include <utility>
+
 #include "config/transform_config.h"
 #include "data/transform.h"
+#include "data/transforms/fill.h"
 
 namespace tessera {
 
 // Grows the image to at least a size, at the right and bottom or on all sides; larger sides stay as they are.
 class Pad : public Transform {
  public:
-  explicit Pad(const PadConfig& config) : config_(config) {}
+  explicit Pad(const PadConfig& config, Fill fill = {}) : config_(config), fill_(std::move(fill)) {}
   void apply(Sample& sample, Rng rng) const override;
 
  private:
   PadConfig config_;
+  Fill fill_;
 };
 
 }  // namespace tessera

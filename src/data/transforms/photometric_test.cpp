@@ -44,6 +44,10 @@ TEST(Photometric, HueTurnsTheColourCircle) {
   EXPECT_EQ(changed({80, 80, 80}, {.saturation = 1.5, .hue = 90}), (Bytes{80, 80, 80}));
 }
 
+TEST(Photometric, DefaultHueIsThatOfTheReference) {
+  EXPECT_EQ(PhotometricConfig{}.hue, 18 * 360 / 180.0);  // hue_delta 18 on OpenCV's circle of 180
+}
+
 TEST(Photometric, SaturationStopsAtPureColour) {
   EXPECT_EQ(changed({200, 100, 100}, {.saturation = 1.5}), (Bytes{200, 50, 50}));
   EXPECT_EQ(changed({200, 20, 20}, {.saturation = 1.5}), (Bytes{200, 0, 0}));

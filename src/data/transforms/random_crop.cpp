@@ -28,7 +28,7 @@ bool RandomCrop::is_varied(const LabelMap& labels, int top, int left) const {
 
 void RandomCrop::apply(Sample& sample, Rng rng) const {
   const Size have = sample.image.size();
-  take_window(sample, 0, 0, {std::max(have.height, config_.size.height), std::max(have.width, config_.size.width)});
+  take_window(sample, 0, 0, {std::max(have.height, config_.size.height), std::max(have.width, config_.size.width)}, fill_);
   const auto places_y = static_cast<uint32_t>(sample.image.height - config_.size.height + 1);
   const auto places_x = static_cast<uint32_t>(sample.image.width - config_.size.width + 1);
   const bool any_will_do = config_.max_class_share >= 1.0 || !sample.labels;

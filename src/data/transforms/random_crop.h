@@ -1,6 +1,9 @@
 #pragma once
+#include <utility>
+
 #include "config/transform_config.h"
 #include "data/transform.h"
+#include "data/transforms/fill.h"
 
 namespace tessera {
 
@@ -9,12 +12,13 @@ namespace tessera {
 // none fills max_class_share of the labelled pixels or more; the last one drawn is taken in any case.
 class RandomCrop : public Transform {
  public:
-  explicit RandomCrop(const RandomCropConfig& config) : config_(config) {}
+  explicit RandomCrop(const RandomCropConfig& config, Fill fill = {}) : config_(config), fill_(std::move(fill)) {}
   void apply(Sample& sample, Rng rng) const override;
 
  private:
   bool is_varied(const LabelMap& labels, int top, int left) const;
   RandomCropConfig config_;
+  Fill fill_;
 };
 
 }  // namespace tessera

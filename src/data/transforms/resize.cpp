@@ -28,7 +28,7 @@ void Resize::apply(Sample& sample, Rng) const {
   }
   // Centred; floor rather than truncate, so that crops and pads put the odd pixel on the same side.
   const auto middle = [](int now, int then) { return static_cast<int>(std::floor((now - then) / 2.0)); };
-  take_window(sample, middle(sample.image.height, want.height), middle(sample.image.width, want.width), want);
+  take_window(sample, middle(sample.image.height, want.height), middle(sample.image.width, want.width), want, fill_);
 }
 
 }  // namespace tessera

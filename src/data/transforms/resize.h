@@ -1,6 +1,9 @@
 #pragma once
+#include <utility>
+
 #include "config/transform_config.h"
 #include "data/transform.h"
+#include "data/transforms/fill.h"
 
 namespace tessera {
 
@@ -8,11 +11,12 @@ namespace tessera {
 // of them exactly), `long` both at most as large.
 class Resize : public Transform {
  public:
-  explicit Resize(const ResizeConfig& config) : config_(config) {}
+  explicit Resize(const ResizeConfig& config, Fill fill = {}) : config_(config), fill_(std::move(fill)) {}
   void apply(Sample& sample, Rng rng) const override;
 
  private:
   ResizeConfig config_;
+  Fill fill_;
 };
 
 }  // namespace tessera

@@ -34,7 +34,8 @@ bool is_inside(double y, double x, Size size) {
 }
 
 template <class T>
-std::vector<T> rotate_pixels(const std::vector<T>& from, Size size, int channels, const SourcePoint& source) {
+std::vector<T> rotate_pixels(const std::vector<T>& from, Size size, const SourcePoint& source, const std::vector<T>& fill) {
+  const auto channels = static_cast<int>(fill.size());
   std::vector<T> result(from.size());
   const auto value = [&](int y, int x, int c) {
     return static_cast<double>(from[(static_cast<size_t>(y) * static_cast<size_t>(size.width) + static_cast<size_t>(x)) *
@@ -45,7 +46,10 @@ std::vector<T> rotate_pixels(const std::vector<T>& from, Size size, int channels
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x, at += static_cast<size_t>(channels)) {
       const double sy = source.y(y, x), sx = source.x(y, x);
-      if (!is_inside(sy, sx, size)) continue;
+      if (!is_inside(sy, sx, size)) {
+        std::copy(fill.begin(), fill.end(), result.begin() + static_cast<ptrdiff_t>(at));
+        continue;
+      }
       const double cy = std::clamp(sy, 0.0, size.height - 1.0), cx = std::clamp(sx, 0.0, size.width - 1.0);
       const int y0 = static_cast<int>(cy), x0 = static_cast<int>(cx);
       const int y1 = std::min(y0 + 1, size.height - 1), x1 = std::min(x0 + 1, size.width - 1);
@@ -90,10 +94,12 @@ std::vector<T> turn_values(const std::vector<T>& from, Size old, int unit, int q
 
 }  // namespace
 
-void rotate_sample(Sample& sample, double degrees) {
+void rotate_sample(Sample& sample, double degrees, const Fill& fill) {
   Image& image = sample.image;
   const SourcePoint source(image.size(), degrees);
-  std::visit([&](auto& pixels) { pixels = rotate_pixels(pixels, image.size(), image.channels, source); }, image.pixels);
+  std::visit([&]<class T>(
+                 std::vector<T>& pixels) { pixels = rotate_pixels(pixels, image.size(), source, fill_pixel<T>(fill, image)); },
+             image.pixels);
   if (sample.labels) sample.labels = rotate_labels(*sample.labels, source);
   sample.placement.complete = false;
 }
@@ -119,7 +125,7 @@ void Rotate::apply(Sample& sample, Rng rng) const {
   if (config_.quarter_turns) {
     turn_quarters(sample, static_cast<int>(rng.below(4)));
   } else {
-    rotate_sample(sample, rng.uniform(-config_.degrees, config_.degrees));
+    rotate_sample(sample, rng.uniform(-config_.degrees, config_.degrees), fill_);
   }
 }
 

@@ -51,6 +51,15 @@ TEST(Rotate, CornersAreFilledAndIgnored) {
   EXPECT_FALSE(sample.placement.complete);
 }
 
+TEST(Rotate, CornersGetTheFill) {
+  Sample sample = numbered_sample({21, 21});
+  rotate_sample(sample, 45, {0.2, 0.4, 0.6});
+  EXPECT_EQ(pixel(sample.image, 0, 0, 0), 51);
+  EXPECT_EQ(pixel(sample.image, 20, 20, 1), 102);
+  EXPECT_EQ(pixel(sample.image, 0, 20, 2), 153);
+  EXPECT_EQ(pixel(sample.image, 10, 10), pixel(numbered_sample({21, 21}).image, 10, 10));
+}
+
 TEST(Rotate, ZeroDegreesChangesNothing) {
   Sample sample = numbered_sample({6, 9});
   rotate_sample(sample, 0);

@@ -7,10 +7,15 @@
 namespace tessera {
 namespace {
 
-// `unit` values per pixel.
+// `fill`: the values of one pixel.
 template <class T>
-std::vector<T> cut(const std::vector<T>& from, Size old, int top, int left, Size size, int unit, T fill) {
-  std::vector<T> result(static_cast<size_t>(size.height) * static_cast<size_t>(size.width) * static_cast<size_t>(unit), fill);
+std::vector<T> cut(const std::vector<T>& from, Size old, int top, int left, Size size, const std::vector<T>& fill) {
+  const auto unit = static_cast<ptrdiff_t>(fill.size());
+  std::vector<T> result(static_cast<size_t>(size.height) * static_cast<size_t>(size.width) * fill.size(), fill[0]);
+  const bool one_value = std::all_of(fill.begin(), fill.end(), [&](T value) { return value == fill[0]; });
+  for (size_t at = 0; !one_value && at < result.size(); at += fill.size()) {
+    std::copy(fill.begin(), fill.end(), result.begin() + static_cast<ptrdiff_t>(at));
+  }
   const int x_begin = std::max(0, left), x_end = std::min(old.width, left + size.width);
   const int y_begin = std::max(0, top), y_end = std::min(old.height, top + size.height);
   if (x_begin >= x_end) return result;
@@ -24,16 +29,17 @@ std::vector<T> cut(const std::vector<T>& from, Size old, int top, int left, Size
 
 }  // namespace
 
-void take_window(Sample& sample, int top, int left, Size size) {
+void take_window(Sample& sample, int top, int left, Size size, const Fill& fill) {
   Image& image = sample.image;
   const Size old = image.size();
   if (top == 0 && left == 0 && size == old) return;
-  std::visit([&](auto& pixels) { pixels = cut(pixels, old, top, left, size, image.channels, {}); }, image.pixels);
+  std::visit([&]<class T>(std::vector<T>& pixels) { pixels = cut(pixels, old, top, left, size, fill_pixel<T>(fill, image)); },
+             image.pixels);
   image.height = size.height;
   image.width = size.width;
   if (sample.labels) {
     LabelMap labels;
-    labels.labels = cut(sample.labels->labels, old, top, left, size, 1, kIgnoreLabel);
+    labels.labels = cut(sample.labels->labels, old, top, left, size, {kIgnoreLabel});
     labels.height = size.height;
     labels.width = size.width;
     sample.labels = std::move(labels);

@@ -29,6 +29,20 @@ TEST(Window, CutsInsideAndFillsOutside) {
   }
 }
 
+TEST(Window, FillIsAShareOfTheRangePerChannel) {
+  const Fill mean{0.485, 0.456, 0.406};
+  Sample bytes = numbered_sample({4, 5});
+  take_window(bytes, -1, 0, {5, 5}, mean);
+  EXPECT_EQ(pixel(bytes.image, 0, 3, 0), 124);  // 123.675
+  EXPECT_EQ(pixel(bytes.image, 0, 3, 1), 116);  // 116.28
+  EXPECT_EQ(pixel(bytes.image, 0, 3, 2), 104);  // 103.53
+  EXPECT_EQ(pixel(bytes.image, 1, 3, 2), pixel(numbered_sample({4, 5}).image, 0, 3, 2));
+  Sample floats = numbered_sample({4, 5}, 2, true);
+  take_window(floats, 0, 0, {4, 6}, {0.5});
+  EXPECT_EQ(pixel(floats.image, 3, 5, 1), 32767.5);
+  EXPECT_THROW(take_window(floats, 0, 0, {9, 9}, mean), Error);
+}
+
 TEST(Window, PaddingKeepsThePlacementComplete) {
   Sample sample = numbered_sample({4, 5}, 1);
   take_window(sample, -2, -1, {8, 8});

@@ -90,13 +90,13 @@ function stepRange(curves) {
 function scales(curve, range, log) {
   const grid = { color: theme.color("line"), drawBorder: false, tickLength: 0 };
   const ticks = { color: theme.color("quiet"), padding: 7, maxRotation: 0, autoSkipPadding: 18, font: { size: 11 } };
-  const share = (value) => Math.round(100 * value) + " %";
+  const share = (value) => Number((100 * value).toFixed(1)) + " %";
   const aboveZero = curve.series.every((s) => s.y.every((y) => y === null || y >= 0));
   const all = {
     x: { type: "linear", ...range, grid: { ...grid, display: false }, ticks: { ...ticks, callback: (value) => compact.format(value) } },
     y: {
-      type: log ? "logarithmic" : "linear", grid, beginAtZero: aboveZero && !log, grace: aboveZero ? 0 : "4%", suggestedMax: curve.percent ? 1 : undefined,
-      ticks: { ...ticks, maxTicksLimit: 6, stepSize: curve.percent ? 0.25 : undefined, callback: curve.percent ? share : (value) => numberText(value, false) },
+      type: log ? "logarithmic" : "linear", grid, beginAtZero: aboveZero && !log && !curve.percent, grace: aboveZero && !curve.percent ? 0 : "4%", max: curve.percent ? 1 : undefined,
+      ticks: { ...ticks, maxTicksLimit: 6, callback: curve.percent ? share : (value) => numberText(value, false) },
     },
   };
   if (curve.series.some((s) => s.right)) {

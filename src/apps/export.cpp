@@ -1,0 +1,60 @@
+#include <map>
+
+#include "apps/command.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "train/inference.h"
+#include "train/model_state.h"
+#include "weights/key_map.h"
+#include "weights/npz.h"
+#include "weights/pth_writer.h"
+
+namespace tessera {
+namespace {
+
+struct ExportArguments {
+  std::string weights, output, format = "safetensors", layout = "tessera";
+};
+
+const std::map<std::string, WeightLayout> kLayouts{
+    {"tessera", WeightLayout::kTessera}, {"torchvision", WeightLayout::kTorchvision},
+    {"timm", WeightLayout::kTimm},       {"mmseg", WeightLayout::kMmseg},
+    {"smp", WeightLayout::kSmp},         {"segmenter", WeightLayout::kSegmenter}};
+
+void export_weights(const ExportArguments& arguments) {
+  const TrainedModel trained = load_trained(arguments.weights, {"train.device=cpu"});
+  const MappedKeys mapped = to_layout(model_state(*trained.model), kLayouts.at(arguments.layout));
+  const auto encode = [&]() {
+    if (arguments.format == "pth") return encode_pth(mapped.tensors);
+    if (arguments.format == "npz") return encode_npz(mapped.tensors);
+    return encode_safetensors(mapped.tensors, {{"format", "pt"}});
+  };
+  const std::string file = arguments.output.empty() ? "weights." + arguments.format : arguments.output;
+  write_file(file, encode());
+  fmt::print("{}: {} tensors in {}'s layout from {}\n", file, mapped.tensors.size(), arguments.layout,
+             trained.checkpoint.string());
+  for (const std::string& name : mapped.dropped) fmt::print("  no place for {}\n", name);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int& exit_code) {
+  exit_code = 0;
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand("export", "write a trained model for other programs");
+  command->require_subcommand(1);
+  CLI::App* weights = command->add_subcommand("weights", "its weights as a file that other libraries load");
+  std::vector<std::string> layouts;
+  for (const auto& entry : kLayouts) layouts.push_back(entry.first);
+  weights->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  weights->add_option("--format", arguments->format, "pth, safetensors or npz")
+      ->check(CLI::IsMember({"pth", "safetensors", "npz"}))
+      ->capture_default_str();
+  weights->add_option("--layout", arguments->layout, "whose parameter names to use")
+      ->check(CLI::IsMember(layouts))
+      ->capture_default_str();
+  weights->add_option("-o,--output", arguments->output, "file to write; default: weights.FORMAT");
+  weights->callback([arguments] { export_weights(*arguments); });
+}
+
+}  // namespace tessera

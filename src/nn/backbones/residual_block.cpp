@@ -1,0 +1,58 @@
+#include "nn/backbones/residual_block.h"
+
+#include <torch/types.h>
+
+#include "nn/blocks/conv.h"
+
+namespace tessera {
+namespace {
+
+// A ConvBlock without the ReLU.
+class Downsample : public Layer {
+ public:
+  Downsample(int64_t in, int64_t out, int64_t stride)
+      : conv_(register_module("0", plain_conv(in, out, {.stride = stride}))), bn_(register_module("1", BatchNorm2d(out))) {}
+  at::Tensor forward(const at::Tensor& x) override { return bn_(conv_(x)); }
+
+ private:
+  torch::nn::Conv2d conv_;
+  BatchNorm2d bn_;
+};
+
+}  // namespace
+
+ResidualBlock::ResidualBlock(const ResidualShape& shape) {
+  if (shape.stride == 1 && shape.in == shape.out) return;
+  downsample_ = register_module("downsample", std::make_shared<Downsample>(shape.in, shape.out, shape.stride));
+}
+
+at::Tensor ResidualBlock::forward(const at::Tensor& x) {
+  return branch(x).add_(downsample_ ? downsample_->forward(x) : x).relu_();
+}
+
+BasicBlock::BasicBlock(const ResidualShape& s) : ResidualBlock(s) {
+  conv1_ = register_module("conv1", plain_conv(s.in, s.out, {.kernel = 3, .stride = s.stride, .dilation = s.dilation}));
+  bn1_ = register_module("bn1", BatchNorm2d(s.out));
+  conv2_ = register_module("conv2", plain_conv(s.out, s.out, {.kernel = 3, .dilation = s.dilate_both ? s.dilation : 1}));
+  bn2_ = register_module("bn2", BatchNorm2d(s.out));
+}
+
+at::Tensor BasicBlock::branch(const at::Tensor& x) {
+  return bn2_(conv2_(bn1_(conv1_(x)).relu_()));
+}
+
+Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
+  conv1_ = register_module("conv1", plain_conv(s.in, s.width, {}));
+  bn1_ = register_module("bn1", BatchNorm2d(s.width));
+  conv2_ = register_module(
+      "conv2", plain_conv(s.width, s.width, {.kernel = 3, .stride = s.stride, .dilation = s.dilation, .groups = s.groups}));
+  bn2_ = register_module("bn2", BatchNorm2d(s.width));
+  conv3_ = register_module("conv3", plain_conv(s.width, s.out, {}));
+  bn3_ = register_module("bn3", BatchNorm2d(s.out));
+}
+
+at::Tensor Bottleneck::branch(const at::Tensor& x) {
+  return bn3_(conv3_(bn2_(conv2_(bn1_(conv1_(x)).relu_())).relu_()));
+}
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+#pragma once
+#include <torch/nn/modules/conv.h>
+
+#include "nn/blocks/batch_norm.h"
+#include "nn/blocks/layer.h"
+
+namespace tessera {
+
+struct ResidualShape {
+  int64_t in = 64;
+  int64_t width = 64;  // channels inside
+  int64_t out = 64;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t groups = 1;
+  bool dilate_both = false;  // basic blocks: the second 3x3 too
+};
+
+// The two blocks of He et al. (2016), named and arranged as torchvision's v1.5: a bottleneck strides in its 3x3 convolution.
+class ResidualBlock : public Layer {
+ public:
+  at::Tensor forward(const at::Tensor& x) override;
+
+ protected:
+  explicit ResidualBlock(const ResidualShape& shape);
+  virtual at::Tensor branch(const at::Tensor& x) = 0;
+
+ private:
+  std::shared_ptr<Layer> downsample_;  // null where input and output have one shape
+};
+
+class BasicBlock : public ResidualBlock {
+ public:
+  static constexpr int64_t kExpansion = 1;
+  explicit BasicBlock(const ResidualShape& shape);
+
+ private:
+  at::Tensor branch(const at::Tensor& x) override;
+  torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr};
+  BatchNorm2d bn1_{nullptr}, bn2_{nullptr};
+};
+
+class Bottleneck : public ResidualBlock {
+ public:
+  static constexpr int64_t kExpansion = 4;
+  explicit Bottleneck(const ResidualShape& shape);
+
+ private:
+  at::Tensor branch(const at::Tensor& x) override;
+  torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
+  BatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
+};
+
+}  // namespace tessera

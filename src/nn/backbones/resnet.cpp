@@ -1,0 +1,152 @@
+#include "nn/backbones/resnet.h"
+
+#include <torch/types.h>
+
+#include "core/error.h"
+#include "nn/backbones/residual_block.h"
+#include "nn/blocks/checkpointed.h"
+#include "nn/blocks/conv.h"
+#include "nn/registry.h"
+
+namespace tessera {
+namespace {
+
+const Registry<ResNetLayout>& layouts() {
+  static const Registry<ResNetLayout> table{"backbone",
+                                            {
+                                                {"resnet18", {.bottleneck = false, .blocks = {2, 2, 2, 2}}},
+                                                {"resnet34", {.bottleneck = false, .blocks = {3, 4, 6, 3}}},
+                                                {"resnet50", {.blocks = {3, 4, 6, 3}}},
+                                                {"resnet101", {.blocks = {3, 4, 23, 3}}},
+                                                {"resnet152", {.blocks = {3, 8, 36, 3}}},
+                                                {"resnext50_32x4d", {.blocks = {3, 4, 6, 3}, .groups = 32, .base_width = 4}},
+                                                {"resnext101_32x8d", {.blocks = {3, 4, 23, 3}, .groups = 32, .base_width = 8}},
+                                                {"wide_resnet50_2", {.blocks = {3, 4, 6, 3}, .base_width = 128}},
+                                                {"wide_resnet101_2", {.blocks = {3, 4, 23, 3}, .base_width = 128}},
+                                            }};
+  return table;
+}
+
+// Three 3x3 convolutions for the 7x7, numbered as in a Sequential with its ReLUs.
+class DeepStem : public Layer {
+ public:
+  DeepStem(int64_t in, int64_t width) {
+    const int64_t inner = width / 2;
+    add(in, inner, 2);
+    add(inner, inner, 1);
+    add(inner, width, 1);
+  }
+  at::Tensor forward(const at::Tensor& x) override {
+    at::Tensor y = x;
+    for (size_t i = 0; i < convs_.size(); ++i) y = norms_[i](convs_[i](y)).relu_();
+    return y;
+  }
+
+ private:
+  void add(int64_t in, int64_t out, int64_t stride) {
+    const size_t place = 3 * convs_.size();
+    convs_.push_back(register_module(std::to_string(place), plain_conv(in, out, {.kernel = 3, .stride = stride})));
+    norms_.push_back(register_module(std::to_string(place + 1), BatchNorm2d(out)));
+  }
+
+  std::vector<torch::nn::Conv2d> convs_;
+  std::vector<BatchNorm2d> norms_;
+};
+
+}  // namespace
+
+ResNet::ResNet(const ResNetLayout& layout, const BackboneConfig& config, int64_t in_channels, int64_t output_stride)
+    : config_(config) {
+  if (output_stride != 8 && output_stride != 16 && output_stride != 32) {
+    fail_usage("model.backbone.output_stride must be 8, 16 or 32, got {}", output_stride);
+  }
+  if (config.stem == Stem::kDeep) {
+    deep_stem_ = register_module("stem", std::make_shared<DeepStem>(in_channels, config.stem_width));
+  } else {
+    conv1_ = register_module("conv1", plain_conv(in_channels, config.stem_width, {.kernel = 7, .stride = 2}));
+    bn1_ = register_module("bn1", BatchNorm2d(config.stem_width));
+  }
+  int64_t in = config.stem_width, stride_so_far = 4, dilation = 1;
+  for (size_t i = 0; i < 4; ++i) {
+    int64_t stride = i == 0 ? 1 : 2;
+    const int64_t before = dilation;
+    if (stride_so_far * stride > output_stride) {
+      dilation *= stride;
+      stride = 1;
+    }
+    stride_so_far *= stride;
+    const int64_t planes = int64_t{64} << i;
+    ResidualShape shape{.in = in,
+                        .width = planes * layout.base_width / 64 * layout.groups,
+                        .out = planes * (layout.bottleneck ? Bottleneck::kExpansion : BasicBlock::kExpansion),
+                        .stride = stride,
+                        .dilation = config.dilation == DilationStyle::kContracted ? before : dilation,
+                        .groups = layout.groups,
+                        .dilate_both = config.dilation == DilationStyle::kEveryConv};
+    auto stage = std::make_shared<LayerList>();
+    for (int64_t n = 0; n < layout.blocks[i]; ++n) {
+      if (layout.bottleneck) {
+        stage->add(std::make_shared<Bottleneck>(shape));
+      } else {
+        stage->add(std::make_shared<BasicBlock>(shape));
+      }
+      shape.in = shape.out;
+      shape.stride = 1;
+      shape.dilation = dilation;
+    }
+    stages_.push_back(register_module("layer" + std::to_string(i + 1), stage));
+    stage_channels_.push_back(shape.out);
+    in = shape.out;
+  }
+  freeze();
+}
+
+at::Tensor ResNet::stem(const at::Tensor& x) {
+  return deep_stem_ ? deep_stem_->forward(x) : bn1_(conv1_(x)).relu_();
+}
+
+Features ResNet::forward(const at::Tensor& input) {
+  Features features{.input = input, .stem = stem(input), .stages = {}};
+  at::Tensor x = at::max_pool2d(features.stem, 3, 2, 1);
+  for (const auto& stage : stages_) {
+    for (size_t i = 0; i < stage->size(); ++i) {
+      Layer& block = (*stage)[i];
+      x = config_.checkpoint
+              ? checkpointed(block, {x}, [&block](const std::vector<at::Tensor>& in) { return block.forward(in[0]); })
+              : block.forward(x);
+    }
+    features.stages.push_back(x);
+  }
+  return features;
+}
+
+void ResNet::freeze() {
+  const auto freeze_part = [&](const std::shared_ptr<torch::nn::Module>& part) {
+    for (at::Tensor& value : part->parameters()) value.requires_grad_(false);
+    frozen_.push_back(part);
+  };
+  for (const auto& child : named_children()) {
+    const bool is_stage = child.key().starts_with("layer");
+    if (is_stage ? child.key().back() - '0' <= config_.freeze_stages : config_.freeze_stages >= 0) freeze_part(child.value());
+  }
+  if (!config_.freeze_batch_norm) return;
+  for (const auto& module : modules(/*include_self=*/false)) {
+    if (module->as<BatchNorm2dImpl>() != nullptr) frozen_.push_back(module);
+  }
+}
+
+void ResNet::train(bool on) {
+  Backbone::train(on);
+  for (const auto& part : frozen_) part->eval();
+}
+
+BackbonePtr make_backbone(const BackboneConfig& config, int64_t in_channels, int64_t output_stride) {
+  return std::make_shared<ResNet>(layouts().at(config.name), config, in_channels,
+                                  config.output_stride > 0 ? config.output_stride : output_stride);
+}
+
+std::vector<std::string> backbone_names() {
+  return layouts().names();
+}
+
+}  // namespace tessera

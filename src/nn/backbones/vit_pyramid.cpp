@@ -1,0 +1,45 @@
+#include "nn/backbones/vit_pyramid.h"
+
+#include <torch/types.h>
+
+#include "core/error.h"
+#include "nn/blocks/batch_norm.h"
+
+namespace tessera {
+namespace {
+
+namespace nn = torch::nn;
+
+nn::ConvTranspose2d doubled(int64_t width) {
+  return nn::ConvTranspose2d(nn::ConvTranspose2dOptions(width, width, 2).stride(2));
+}
+
+// 12 layers: 2, 5, 8, 11; 24 layers: 5, 11, 17, 23.
+std::vector<int64_t> spread_evenly(int64_t layers) {
+  std::vector<int64_t> chosen;
+  for (int64_t quarter = 1; quarter <= 4; ++quarter) chosen.push_back(quarter * layers / 4 - 1);
+  return chosen;
+}
+
+}  // namespace
+
+VitPyramid::VitPyramid(const VitOptions& options, std::vector<int64_t> out_layers) : out_layers_(std::move(out_layers)) {
+  TSR_CHECK(options.layers >= 4, "a pyramid needs a vision transformer of at least 4 layers, this one has {}", options.layers);
+  if (out_layers_.empty()) out_layers_ = spread_evenly(options.layers);
+  TSR_CHECK(out_layers_.size() == 4, "a pyramid is made of 4 layers, out_layers names {}", out_layers_.size());
+  vit_ = register_module("vit", Vit(options));
+  const int64_t width = options.width;
+  up4_ = register_module("up4", nn::Sequential(doubled(width), BatchNorm2d(width), nn::GELU(), doubled(width)));
+  up2_ = register_module("up2", nn::Sequential(doubled(width)));
+}
+
+Features VitPyramid::forward(const at::Tensor& x) {
+  std::vector<at::Tensor> maps = vit_->features(x, out_layers_);
+  maps[0] = up4_->forward(maps[0]);
+  maps[1] = up2_->forward(maps[1]);
+  // A grid of one row or column cannot be halved further: rounded up, it stays.
+  maps[3] = at::max_pool2d(maps[3], 2, 2, 0, 1, /*ceil_mode=*/true);
+  return {x, {}, maps};
+}
+
+}  // namespace tessera

@@ -1,0 +1,30 @@
+#pragma once
+#include <torch/nn.h>
+
+#include <vector>
+
+#include "nn/backbones/backbone.h"
+#include "nn/backbones/vit.h"
+
+namespace tessera {
+
+// A vision transformer as a backbone of four stages: the tokens of four layers, brought to a quarter, half, once and twice the
+// patch (strides 4 to 32 for a patch of 16) by transposed convolutions and pooling, as mmsegmentation's Feature2Pyramid does.
+// The features cover the input filled up to a multiple of the patch.
+class VitPyramid : public Backbone {
+ public:
+  // out_layers: four in rising order, or empty for layers spread evenly, the last one included.
+  VitPyramid(const VitOptions& options, std::vector<int64_t> out_layers);
+
+  Features forward(const at::Tensor& x) override;
+  int64_t stem_channels() const override { return 0; }
+  std::vector<int64_t> stage_channels() const override { return std::vector<int64_t>(4, vit_->options().width); }
+  Vit& vit() { return vit_; }
+
+ private:
+  std::vector<int64_t> out_layers_;
+  Vit vit_{nullptr};
+  torch::nn::Sequential up4_{nullptr}, up2_{nullptr};
+};
+
+}  // namespace tessera

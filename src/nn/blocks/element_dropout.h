@@ -1,0 +1,17 @@
+#pragma once
+#include "nn/blocks/dropout.h"
+
+namespace tessera {
+
+// Drops single values (torch.nn.Dropout).
+class ElementDropoutImpl : public RandomLayer {
+ public:
+  explicit ElementDropoutImpl(double rate) : rate_(rate) {}
+  at::Tensor forward(const at::Tensor& x);
+
+ private:
+  double rate_;
+};
+TORCH_MODULE(ElementDropout);
+
+}  // namespace tessera

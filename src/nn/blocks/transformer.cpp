@@ -1,0 +1,113 @@
+#include "nn/blocks/transformer.h"
+
+#include <torch/types.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "nn/blocks/checkpointed.h"
+
+namespace tessera {
+namespace {
+
+namespace nn = torch::nn;
+
+// at::linear adds the bias inside the product; torch::nn::Linear does not for inputs of three dimensions.
+at::Tensor linear(nn::Linear& layer, const at::Tensor& x) {
+  return at::linear(x, layer->weight, layer->bias);
+}
+
+at::Tensor softmax_weights(const at::Tensor& queries, const at::Tensor& keys) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(queries.size(3)));
+  return (queries * scale).matmul(keys.transpose(2, 3)).softmax(-1);
+}
+
+nn::LayerNorm layer_norm(const TransformerOptions& options) {
+  return nn::LayerNorm(nn::LayerNormOptions({options.width}).eps(options.norm_eps));
+}
+
+}  // namespace
+
+AttentionImpl::AttentionImpl(const TransformerOptions& options)
+    : heads_(options.heads), attention_dropout_(options.attention_dropout) {
+  TSR_CHECK(options.width % options.heads == 0, "a transformer of width {} cannot have {} heads: heads must divide the width",
+            options.width, options.heads);
+  qkv_ = register_module("qkv", nn::Linear(options.width, 3 * options.width));
+  attn_drop_ = register_module("attn_drop", ElementDropout(options.attention_dropout));
+  proj_ = register_module("proj", nn::Linear(options.width, options.width));
+  proj_drop_ = register_module("proj_drop", ElementDropout(options.dropout));
+}
+
+std::vector<at::Tensor> AttentionImpl::queries_keys_values(const at::Tensor& x) {
+  const int64_t samples = x.size(0), tokens = x.size(1), width = x.size(2);
+  return linear(qkv_, x).view({samples, tokens, 3, heads_, width / heads_}).permute({2, 0, 3, 1, 4}).unbind(0);
+}
+
+at::Tensor AttentionImpl::weights(const at::Tensor& x) {
+  const auto parts = queries_keys_values(x);
+  return softmax_weights(parts[0], parts[1]);
+}
+
+at::Tensor AttentionImpl::forward(const at::Tensor& x) {
+  const auto parts = queries_keys_values(x);
+  // The fused attention draws its dropout from the device's generator, so it cannot be used with one that is a function of
+  // the sample.
+  const at::Tensor mixed = is_training() && attention_dropout_ > 0
+                               ? attn_drop_(softmax_weights(parts[0], parts[1])).matmul(parts[2])
+                               : at::scaled_dot_product_attention(parts[0], parts[1], parts[2]);
+  return proj_drop_(linear(proj_, mixed.transpose(1, 2).reshape(x.sizes())));
+}
+
+MlpImpl::MlpImpl(const TransformerOptions& options) {
+  fc1_ = register_module("fc1", nn::Linear(options.width, options.mlp_width));
+  drop1_ = register_module("drop1", ElementDropout(options.dropout));
+  fc2_ = register_module("fc2", nn::Linear(options.mlp_width, options.width));
+  drop2_ = register_module("drop2", ElementDropout(options.dropout));
+}
+
+at::Tensor MlpImpl::forward(const at::Tensor& x) {
+  return drop2_(linear(fc2_, drop1_(at::gelu(linear(fc1_, x)))));
+}
+
+TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options) : checkpoint_(options.checkpoint) {
+  norm1_ = register_module("norm1", layer_norm(options));
+  attn_ = register_module("attn", Attention(options));
+  drop_path1_ = register_module("drop_path1", DropPath(options.drop_path));
+  norm2_ = register_module("norm2", layer_norm(options));
+  mlp_ = register_module("mlp", Mlp(options));
+  drop_path2_ = register_module("drop_path2", DropPath(options.drop_path));
+}
+
+at::Tensor TransformerBlockImpl::forward(const at::Tensor& x) {
+  if (!checkpoint_) return compute(x);
+  return checkpointed(*this, {x}, [this](const std::vector<at::Tensor>& inputs) { return compute(inputs[0]); });
+}
+
+at::Tensor TransformerBlockImpl::compute(const at::Tensor& x) {
+  const at::Tensor attended = x + drop_path1_(attn_(norm1_(x)));
+  return attended + drop_path2_(mlp_(norm2_(attended)));
+}
+
+at::Tensor TransformerBlockImpl::attention(const at::Tensor& x) {
+  return attn_->weights(norm1_(x));
+}
+
+std::vector<TransformerBlock> stack_blocks(nn::ModuleList& list, int64_t layers, TransformerOptions options) {
+  const double last = options.drop_path;
+  std::vector<TransformerBlock> blocks;
+  for (int64_t i = 0; i < layers; ++i) {
+    options.drop_path = layers > 1 ? last * static_cast<double>(i) / static_cast<double>(layers - 1) : 0;
+    blocks.emplace_back(options);
+    list->push_back(blocks.back());
+  }
+  return blocks;
+}
+
+at::Tensor attention_of(std::vector<TransformerBlock>& blocks, at::Tensor x, int64_t layer) {
+  const auto count = static_cast<int64_t>(blocks.size());
+  TSR_CHECK(layer >= 0 && layer < count, "attention of layer {} was asked for; the layers are 0 to {}", layer, count - 1);
+  for (int64_t i = 0; i < layer; ++i) x = blocks[static_cast<size_t>(i)](x);
+  return blocks[static_cast<size_t>(layer)]->attention(x);
+}
+
+}  // namespace tessera

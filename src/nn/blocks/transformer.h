@@ -1,0 +1,73 @@
+#pragma once
+#include <torch/nn.h>
+
+#include "nn/blocks/dropout.h"
+#include "nn/blocks/element_dropout.h"
+
+namespace tessera {
+
+struct TransformerOptions {
+  int64_t width = 768;
+  int64_t heads = 12;
+  int64_t mlp_width = 4 * 768;
+  double dropout = 0;            // after the projection and inside the MLP
+  double attention_dropout = 0;  // above 0, training keeps whole (T, T) matrices
+  double drop_path = 0;
+  double norm_eps = 1e-6;
+  bool checkpoint = false;  // a layer keeps only its input and runs again in the backward pass
+};
+
+// Multi-head self-attention over (N, T, width), with one projection for queries, keys and values.
+class AttentionImpl : public torch::nn::Module {
+ public:
+  explicit AttentionImpl(const TransformerOptions& options);
+  at::Tensor forward(const at::Tensor& x);
+  at::Tensor weights(const at::Tensor& x);  // (N, heads, T, T), rows sum to 1
+
+ private:
+  std::vector<at::Tensor> queries_keys_values(const at::Tensor& x);  // each (N, heads, T, width / heads)
+
+  int64_t heads_;
+  double attention_dropout_;
+  torch::nn::Linear qkv_{nullptr}, proj_{nullptr};
+  ElementDropout attn_drop_{nullptr}, proj_drop_{nullptr};
+};
+TORCH_MODULE(Attention);
+
+// Linear, exact GELU, linear.
+class MlpImpl : public torch::nn::Module {
+ public:
+  explicit MlpImpl(const TransformerOptions& options);
+  at::Tensor forward(const at::Tensor& x);
+
+ private:
+  torch::nn::Linear fc1_{nullptr}, fc2_{nullptr};
+  ElementDropout drop1_{nullptr}, drop2_{nullptr};
+};
+TORCH_MODULE(Mlp);
+
+// A pre-norm transformer layer with the parameter names of timm's Block.
+class TransformerBlockImpl : public torch::nn::Module {
+ public:
+  explicit TransformerBlockImpl(const TransformerOptions& options);
+  at::Tensor forward(const at::Tensor& x);
+  at::Tensor attention(const at::Tensor& x);  // the weights forward would use on x: (N, heads, T, T)
+
+ private:
+  at::Tensor compute(const at::Tensor& x);
+
+  bool checkpoint_;
+  torch::nn::LayerNorm norm1_{nullptr}, norm2_{nullptr};
+  Attention attn_{nullptr};
+  Mlp mlp_{nullptr};
+  DropPath drop_path1_{nullptr}, drop_path2_{nullptr};
+};
+TORCH_MODULE(TransformerBlock);
+
+// `layers` blocks registered in `list` as 0, 1, ...; drop path rises linearly from 0 to `options.drop_path`.
+std::vector<TransformerBlock> stack_blocks(torch::nn::ModuleList& list, int64_t layers, TransformerOptions options);
+
+// Runs the blocks before `layer`, then returns that block's attention weights on their output: (N, heads, T, T).
+at::Tensor attention_of(std::vector<TransformerBlock>& blocks, at::Tensor x, int64_t layer);
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+// Float32 numbers for the parameter `name`: a function of (seed, name, shape) alone, so that adding a layer elsewhere does not
+// change them. The same sequence that init_weights draws from.
+at::Tensor draw_normal(uint64_t seed, const std::string& name, at::IntArrayRef shape);                // mean 0, variance 1
+at::Tensor draw_uniform(uint64_t seed, const std::string& name, at::IntArrayRef shape, double half);  // in [-half, half)
+
+}  // namespace tessera

@@ -1,0 +1,29 @@
+#pragma once
+#include <torch/nn/modules/conv.h>
+
+#include <memory>
+
+#include "nn/backbones/backbone.h"
+#include "nn/blocks/dropout.h"
+
+namespace tessera {
+
+// From the features of a backbone to logits at the resolution of one of them.
+class Head : public torch::nn::Module {
+ public:
+  virtual at::Tensor forward(const Features& features) = 0;
+};
+using HeadPtr = std::shared_ptr<Head>;
+
+// A head that ends as mmsegmentation's do: dropout of whole channels, then a 1x1 classifier called conv_seg.
+class DecodeHead : public Head {
+ protected:
+  void add_classifier(int64_t channels, int64_t classes, double dropout);
+  at::Tensor classify(const at::Tensor& x);
+
+ private:
+  ChannelDropout dropout_{nullptr};
+  torch::nn::Conv2d conv_seg_{nullptr};
+};
+
+}  // namespace tessera

@@ -1,0 +1,135 @@
+#include "nn/models/segmenter.h"
+
+#include <torch/types.h>
+
+#include "core/error.h"
+#include "nn/init_transformer.h"
+
+namespace tessera {
+namespace {
+
+namespace nn = torch::nn;
+
+std::shared_ptr<PatchDecoder> make_decoder(const SegmenterConfig& config, const VitOptions& encoder, int64_t classes) {
+  if (config.decoder == SegmenterDecoder::kLinear) return std::make_shared<LinearDecoderImpl>(encoder.width, classes);
+  // Heads of the encoder's width per head: 64 channels for every named size, as the reference has.
+  return std::make_shared<MaskDecoderImpl>(TransformerOptions{.width = encoder.width,
+                                                              .heads = encoder.heads,
+                                                              .mlp_width = 4 * encoder.width,
+                                                              .dropout = config.decoder_dropout,
+                                                              .attention_dropout = config.attention_dropout,
+                                                              .drop_path = config.decoder_drop_path,
+                                                              .norm_eps = config.norm_eps,
+                                                              .checkpoint = config.checkpoint},
+                                           config.decoder_layers, classes);
+}
+
+}  // namespace
+
+LinearDecoderImpl::LinearDecoderImpl(int64_t width, int64_t classes) {
+  head_ = register_module("head", nn::Linear(width, classes));
+}
+
+at::Tensor LinearDecoderImpl::forward(const at::Tensor& tokens) {
+  return at::linear(tokens, head_->weight, head_->bias);
+}
+
+MaskDecoderImpl::MaskDecoderImpl(const TransformerOptions& options, int64_t layers, int64_t classes) {
+  nn::ModuleList list;
+  blocks_ = stack_blocks(list, layers, options);
+  register_module("blocks", list);
+  cls_emb_ = register_parameter("cls_emb", torch::zeros({1, classes, options.width}));
+  proj_dec_ = register_module("proj_dec", nn::Linear(options.width, options.width));
+  proj_patch_ = register_parameter("proj_patch", torch::zeros({options.width, options.width}));
+  proj_classes_ = register_parameter("proj_classes", torch::zeros({options.width, options.width}));
+  decoder_norm_ = register_module("decoder_norm", nn::LayerNorm(nn::LayerNormOptions({options.width}).eps(options.norm_eps)));
+  mask_norm_ = register_module("mask_norm", nn::LayerNorm(nn::LayerNormOptions({classes}).eps(options.norm_eps)));
+}
+
+at::Tensor MaskDecoderImpl::with_classes(const at::Tensor& tokens) {
+  const at::Tensor projected = at::linear(tokens, proj_dec_->weight, proj_dec_->bias);
+  return at::cat({projected, cls_emb_.expand({tokens.size(0), -1, -1})}, 1);
+}
+
+at::Tensor MaskDecoderImpl::forward(const at::Tensor& tokens) {
+  at::Tensor x = with_classes(tokens);
+  for (TransformerBlock& block : blocks_) x = block(x);
+  x = decoder_norm_(x);
+  const auto unit = [](const at::Tensor& v) { return v / v.norm(2, -1, /*keepdim=*/true); };
+  const at::Tensor patches = unit(x.slice(1, 0, tokens.size(1)).matmul(proj_patch_));
+  const at::Tensor classes = unit(x.slice(1, tokens.size(1)).matmul(proj_classes_));
+  return mask_norm_(patches.matmul(classes.transpose(1, 2)));
+}
+
+at::Tensor MaskDecoderImpl::attention(const at::Tensor& tokens, int64_t layer) {
+  return attention_of(blocks_, with_classes(tokens), layer);
+}
+
+at::Tensor AttentionMaps::of_token(int64_t token) const {
+  TSR_CHECK(token >= 0 && token < weights.size(2), "attention of token {} was asked for; there are {}", token, weights.size(2));
+  const at::Tensor row = weights.select(2, token).slice(2, prefix, prefix + grid[0] * grid[1]);
+  return row.reshape({weights.size(0), weights.size(1), grid[0], grid[1]});
+}
+
+at::Tensor AttentionMaps::of_classes() const {
+  const int64_t patches = grid[0] * grid[1];
+  const at::Tensor rows = weights.slice(2, prefix + patches).slice(3, prefix, prefix + patches);
+  return rows.reshape({weights.size(0), weights.size(1), classes, grid[0], grid[1]});
+}
+
+SegmenterImpl::SegmenterImpl(const SegmenterConfig& config, const ModelShape& shape) : classes_(shape.num_classes) {
+  encoder_ = register_module("encoder", Vit(vit_options(config, shape.in_channels)));
+  decoder_ = register_module("decoder", make_decoder(config, encoder_->options(), shape.num_classes));
+}
+
+at::Tensor SegmenterImpl::patch_tokens(const at::Tensor& x) {
+  return encoder_(x).slice(1, encoder_->prefix());
+}
+
+at::Tensor SegmenterImpl::class_masks(const at::Tensor& x) {
+  const auto [rows, columns] = encoder_->grid(x.size(2), x.size(3));
+  return decoder_->forward(patch_tokens(x)).transpose(1, 2).reshape({x.size(0), classes_, rows, columns});
+}
+
+ModelOutput SegmenterImpl::forward(const at::Tensor& x) {
+  const at::Tensor masks = class_masks(x);
+  const int64_t patch = encoder_->options().patch, height = x.size(2), width = x.size(3);
+  if (height % patch == 0 && width % patch == 0) return {masks, {}};
+  const at::Tensor full = at::upsample_bilinear2d(masks, {masks.size(2) * patch, masks.size(3) * patch}, false);
+  return {full.slice(2, 0, height).slice(3, 0, width), {}};
+}
+
+void SegmenterImpl::init(uint64_t seed) {
+  init_transformer(*this, seed);
+}
+
+std::vector<std::string> SegmenterImpl::no_weight_decay() const {
+  std::vector<std::string> names;
+  const auto parameters = named_parameters();
+  for (const char* name : {"encoder.pos_embed", "encoder.cls_token", "encoder.dist_token", "decoder.cls_emb"}) {
+    if (parameters.contains(name)) names.emplace_back(name);
+  }
+  return names;
+}
+
+int64_t SegmenterImpl::depth_of(const std::string& parameter) const {
+  const std::string encoder = "encoder.";
+  const int64_t layers = encoder_->options().layers;
+  return parameter.starts_with(encoder) ? vit_depth(parameter.substr(encoder.size()), layers) : layers + 1;
+}
+
+AttentionMaps SegmenterImpl::encoder_attention(const at::Tensor& x, int64_t layer) {
+  return {encoder_->attention(x, layer), encoder_->prefix(), encoder_->grid(x.size(2), x.size(3)), 0};
+}
+
+AttentionMaps SegmenterImpl::decoder_attention(const at::Tensor& x, int64_t layer) {
+  auto* decoder = decoder_->as<MaskDecoderImpl>();
+  TSR_CHECK(decoder != nullptr, "a linear decoder has no attention; use decoder: mask, or the encoder's attention");
+  return {decoder->attention(patch_tokens(x), layer), 0, encoder_->grid(x.size(2), x.size(3)), classes_};
+}
+
+ModelPtr make_segmenter(const ModelConfig& config, const ModelShape& shape) {
+  return std::make_shared<SegmenterImpl>(config.segmenter, shape);
+}
+
+}  // namespace tessera

@@ -1,0 +1,83 @@
+#pragma once
+#include <torch/nn.h>
+
+#include "config/segmenter_config.h"
+#include "nn/backbones/vit.h"
+#include "nn/model.h"
+
+namespace tessera {
+
+// Maps patch tokens to class logits per patch.
+class PatchDecoder : public torch::nn::Module {
+ public:
+  // tokens: (N, T, width). Result: (N, T, classes).
+  virtual at::Tensor forward(const at::Tensor& tokens) = 0;
+};
+
+class LinearDecoderImpl : public PatchDecoder {
+ public:
+  LinearDecoderImpl(int64_t width, int64_t classes);
+  at::Tensor forward(const at::Tensor& tokens) override;
+
+ private:
+  torch::nn::Linear head_{nullptr};
+};
+
+// Transformer layers over patches and one learned embedding per class; a logit is the cosine between a patch and a class,
+// normalised over classes.
+class MaskDecoderImpl : public PatchDecoder {
+ public:
+  MaskDecoderImpl(const TransformerOptions& options, int64_t layers, int64_t classes);
+  at::Tensor forward(const at::Tensor& tokens) override;
+  at::Tensor attention(const at::Tensor& tokens, int64_t layer);  // (N, heads, T + classes, T + classes), classes last
+
+ private:
+  at::Tensor with_classes(const at::Tensor& tokens);
+
+  at::Tensor cls_emb_, proj_patch_, proj_classes_;
+  torch::nn::Linear proj_dec_{nullptr};
+  std::vector<TransformerBlock> blocks_;
+  torch::nn::LayerNorm decoder_norm_{nullptr}, mask_norm_{nullptr};
+};
+
+// Where attention maps lie on the image: tokens are `prefix` special ones, grid[0] * grid[1] patches row by row, then
+// `classes` class embeddings (in the mask decoder).
+struct AttentionMaps {
+  at::Tensor weights;  // (N, heads, T, T): row t tells what token t looks at
+  int64_t prefix = 0;
+  std::array<int64_t, 2> grid{};
+  int64_t classes = 0;
+
+  at::Tensor of_token(int64_t token) const;  // (N, heads, h, w): how much a token looks at each patch
+  at::Tensor of_classes() const;             // (N, heads, classes, h, w), of the mask decoder
+};
+
+// Segmenter (Strudel et al., 2021) with the parameter names of its reference. Logits have one value per patch when the input
+// is a multiple of the patch. Other inputs are filled up with zeros, and since patches then reach over the edge, logits come
+// at the input's resolution: upsampled bilinearly and cut back, as the reference does.
+class SegmenterImpl : public SegmentationModel {
+ public:
+  SegmenterImpl(const SegmenterConfig& config, const ModelShape& shape);
+
+  ModelOutput forward(const at::Tensor& x) override;
+  std::vector<std::string> head_prefixes() const override { return {"decoder."}; }
+  void init(uint64_t seed) override;
+  std::vector<std::string> no_weight_decay() const override;
+  int64_t num_depths() const override { return encoder_->options().layers + 2; }
+  int64_t depth_of(const std::string& parameter) const override;
+
+  at::Tensor class_masks(const at::Tensor& x);  // (N, classes, h, w): logits per patch, for any input
+  AttentionMaps encoder_attention(const at::Tensor& x, int64_t layer);
+  AttentionMaps decoder_attention(const at::Tensor& x, int64_t layer);  // mask decoder only
+
+ private:
+  at::Tensor patch_tokens(const at::Tensor& x);
+
+  int64_t classes_;
+  Vit encoder_{nullptr};
+  std::shared_ptr<PatchDecoder> decoder_;
+};
+
+ModelPtr make_segmenter(const ModelConfig& config, const ModelShape& shape);
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+#pragma once
+#include <cstddef>
+
+namespace tessera {
+
+// Makes libtorch keep the memory of large CPU tensors and hand it out again. A training step frees and takes the same sizes
+// over and over; the C library returns blocks of this size to the system each time, and the system then clears every page
+// anew. At most `max_cached_bytes` are kept (0: an eighth of the machine's memory). Call before the first tensor is made.
+void install_cpu_allocator(size_t max_cached_bytes = 0);
+
+// Bytes kept for later; for tests.
+size_t cpu_allocator_cached_bytes();
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+#pragma once
+#include "weights/blob.h"
+#include "weights/loaded_file.h"
+
+namespace tessera {
+
+// A NumPy .npz (each entry under its name without ".npy") or a single .npy (under the name "array"). Throws Error.
+LoadedFile load_npz(const Blob& file, const std::string& name);
+LoadedFile load_npy(const Blob& file, const std::string& name);
+
+// An .npz with one stored entry per tensor; bfloat16 and float8, which NumPy lacks, are refused. Throws Error.
+std::vector<uint8_t> encode_npz(const NamedTensors& tensors);
+
+}  // namespace tessera

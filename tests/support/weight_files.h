@@ -1,0 +1,88 @@
+#pragma once
+#include <ATen/ATen.h>
+#include <zlib.h>
+
+#include "core/error.h"
+#include "support/pillow.h"
+#include "weights/blob.h"
+#include "weights/zip_writer.h"
+
+// Files of tests/interop/make_weight_files.py, the values in them, and hand-made ones that no library would write.
+namespace tessera::testing {
+
+inline Blob weight_file(const std::string& name) {
+  static const nlohmann::json all = load_fixture("weight_files.json");
+  return own_bytes(from_base64(all.at(name).get<std::string>()));
+}
+
+// Element i of tensor k is ((7 i + 11 k) mod 31 - 15) / 8.
+inline at::Tensor weight_values(at::IntArrayRef shape, int64_t k, at::ScalarType type = at::kFloat) {
+  const at::Tensor i = at::arange(c10::multiply_integers(shape), at::kLong);
+  return (((i * 7 + 11 * k) % 31 - 15).to(at::kDouble) / 8).view(shape).to(type);
+}
+
+inline std::span<const uint8_t> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// A .pth of this pickle and one storage "0" of `data_bytes` bytes.
+inline Blob handmade_pth(std::string_view pickle, size_t data_bytes = 16) {
+  ZipWriter zip;
+  zip.add("archive/data.pkl", bytes_of(pickle));
+  zip.add("archive/data/0", std::vector<uint8_t>(data_bytes), 64);
+  return own_bytes(zip.finish());
+}
+
+inline std::string pickle_long(int64_t value) {
+  std::string text = "\x8a\x08";
+  for (int i = 0; i < 8; ++i) text.push_back(static_cast<char>(value >> (8 * i)));
+  return text;
+}
+
+// {"w": a float tensor with one axis}, as torch.save would pickle it.
+inline std::string tensor_pickle(int64_t count, int64_t offset, int64_t size, int64_t stride) {
+  using namespace std::string_literals;
+  return "\x80\x02}(X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0"s +
+         "0X\x03\0\0\0cpu"s + pickle_long(count) + "tQ"s + pickle_long(offset) + "("s + pickle_long(size) + "t("s +
+         pickle_long(stride) + "t\x89}tRu."s;
+}
+
+// A ZIP file of one deflated entry that claims to unpack to `claimed` bytes.
+inline Blob deflated_zip(const std::string& name, const std::vector<uint8_t>& content, uint32_t claimed) {
+  std::vector<uint8_t> packed(compressBound(content.size()) + 16);
+  z_stream stream{};
+  deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  stream.next_in = const_cast<uint8_t*>(content.data());
+  stream.avail_in = static_cast<uInt>(content.size());
+  stream.next_out = packed.data();
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  ZipWriter zip;
+  zip.add(name, packed);
+  std::vector<uint8_t> file = zip.finish();
+  const size_t central = 30 + name.size() + packed.size();
+  const auto crc = static_cast<uint32_t>(crc32_z(0, content.data(), content.size()));
+  const auto put = [&](size_t at, uint32_t value, size_t length) {
+    for (size_t i = 0; i < length; ++i) file[at + i] = static_cast<uint8_t>(value >> (8 * i));
+  };
+  put(8, 8, 2), put(14, crc, 4), put(22, claimed, 4);
+  put(central + 10, 8, 2), put(central + 16, crc, 4), put(central + 24, claimed, 4);
+  return own_bytes(file);
+}
+
+// The message of the Error that `action` throws; "none" if it throws none. Other exceptions fail the test.
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+}  // namespace tessera::testing
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
