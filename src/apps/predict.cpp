@@ -16,8 +16,8 @@
 #include "data/png_writer.h"
 #include "data/transforms/make_pipeline.h"
 #include "train/inference.h"
-#include "train/npy.h"
 #include "train/pictures.h"
+#include "weights/npz.h"
 
 namespace tessera {
 namespace {
@@ -96,7 +96,8 @@ void write_results(const PredictArguments& arguments, const TrainedModel& traine
   if (arguments.overlay)
     write_file(with("_overlay.png"), encode_png(overlay(to_display(loaded.original), labels, trained.classes.palette, 0.45F)));
   if (arguments.probabilities)
-    write_file(with("_probabilities.npy"), encode_npy(predictor.probabilities(scores, &loaded.sample.placement)));
+    write_file(with("_probabilities.npy"),
+               encode_npy(predictor.probabilities(scores, &loaded.sample.placement).to(at::kFloat), job.name.string()));
 }
 
 int predict(const PredictArguments& arguments) {

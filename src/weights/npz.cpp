@@ -60,16 +60,18 @@ LoadedFile load_npz(const Blob& file, const std::string& name) {
   return out;
 }
 
+std::vector<uint8_t> encode_npy(const at::Tensor& tensor, const std::string& name) {
+  const at::Tensor plain = tensor.cpu().contiguous();
+  const std::string header = npy_header(plain, name);
+  std::vector<uint8_t> content(header.begin(), header.end());
+  const auto* data = static_cast<const uint8_t*>(plain.const_data_ptr());
+  if (plain.nbytes() > 0) content.insert(content.end(), data, data + plain.nbytes());
+  return content;
+}
+
 std::vector<uint8_t> encode_npz(const NamedTensors& tensors) {
   ZipWriter zip;
-  for (const auto& [key, tensor] : tensors) {
-    const at::Tensor plain = tensor.cpu().contiguous();
-    const std::string header = npy_header(plain, key);
-    std::vector<uint8_t> content(header.begin(), header.end());
-    const auto* data = static_cast<const uint8_t*>(plain.const_data_ptr());
-    if (plain.nbytes() > 0) content.insert(content.end(), data, data + plain.nbytes());
-    zip.add(key + std::string(kSuffix), content, kAlignment);
-  }
+  for (const auto& [key, tensor] : tensors) zip.add(key + std::string(kSuffix), encode_npy(tensor, key), kAlignment);
   return zip.finish();
 }
 

@@ -1,21 +1,17 @@
 #include "weights/safetensors.h"
 
-#include <ATen/ops/empty.h>
-
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "weights/sharded_safetensors.h"
 
 namespace tessera {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kLengthBytes = 8;
-constexpr uint64_t kLargestHeader = 100'000'000;  // the limit of the format's own reader
 
 constexpr std::array<std::pair<const char*, at::ScalarType>, 12> kTypes{{{"F64", at::kDouble},
                                                                          {"F32", at::kFloat},
@@ -30,39 +26,11 @@ constexpr std::array<std::pair<const char*, at::ScalarType>, 12> kTypes{{{"F64",
                                                                          {"F8_E4M3", at::kFloat8_e4m3fn},
                                                                          {"F8_E5M2", at::kFloat8_e5m2}}};
 
-at::ScalarType type_from(const std::string& text, const std::string& where) {
-  for (const auto& [name, type] : kTypes) {
-    if (text == name) return type;
-  }
-  fail("{}: unknown element type '{}'", where, text);
-}
-
 const char* type_name(at::ScalarType type) {
   for (const auto& [name, known] : kTypes) {
     if (type == known) return name;
   }
   fail("tensors of type {} cannot be stored as safetensors", at::toString(type));
-}
-
-at::Tensor read_tensor(const json& entry, const uint8_t* data, uint64_t size, const std::string& where) {
-  TSR_CHECK(entry.is_object() && entry.contains("dtype") && entry.contains("shape") && entry.contains("data_offsets"),
-            "{}: expected dtype, shape and data_offsets", where);
-  const at::ScalarType type = type_from(entry.at("dtype").get<std::string>(), where);
-  const auto shape = entry.at("shape").get<std::vector<int64_t>>();
-  const auto offsets = entry.at("data_offsets").get<std::vector<uint64_t>>();
-  TSR_CHECK(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= size,
-            "{}: its data lies outside the file ({} bytes of data)", where, size);
-  uint64_t bytes = c10::elementSize(type);
-  for (const int64_t side : shape) {
-    TSR_CHECK(side >= 0 && (side == 0 || bytes <= (uint64_t{1} << 50) / static_cast<uint64_t>(side)), "{}: impossible shape",
-              where);
-    bytes *= static_cast<uint64_t>(side);
-  }
-  TSR_CHECK(bytes == offsets[1] - offsets[0], "{}: its shape needs {} bytes, the file gives it {}", where, bytes,
-            offsets[1] - offsets[0]);
-  at::Tensor tensor = at::empty(shape, at::TensorOptions(type));
-  if (bytes > 0) std::memcpy(tensor.mutable_data_ptr(), data + offsets[0], bytes);
-  return tensor;
 }
 
 }  // namespace
@@ -75,29 +43,9 @@ const at::Tensor* SafetensorsFile::find(const std::string& name) const {
 }
 
 SafetensorsFile parse_safetensors(const std::vector<uint8_t>& bytes, const std::string& name) {
-  TSR_CHECK(bytes.size() >= kLengthBytes, "{} is not a safetensors file: it has {} bytes", name, bytes.size());
-  uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), kLengthBytes);
-  TSR_CHECK(length <= kLargestHeader && length <= bytes.size() - kLengthBytes,
-            "{} is truncated or not a safetensors file: it announces a header of {} bytes and has {}", name, length,
-            bytes.size());
-  SafetensorsFile file;
-  try {
-    const auto* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
-    const auto header = nlohmann::ordered_json::parse(text, text + length);
-    TSR_CHECK(header.is_object(), "{}: its header is not a JSON object", name);
-    const uint8_t* data = bytes.data() + kLengthBytes + length;
-    const uint64_t size = bytes.size() - kLengthBytes - length;
-    for (const auto& [key, entry] : header.items()) {
-      if (key == "__metadata__") {
-        file.metadata = entry.get<std::map<std::string, std::string>>();
-      } else {
-        file.tensors.emplace_back(key, read_tensor(entry, data, size, name + ": tensor '" + key + "'"));
-      }
-    }
-  } catch (const nlohmann::json::exception& e) {
-    fail("{}: broken safetensors header: {}", name, e.what());
-  }
+  LoadedFile loaded = load_safetensors({{bytes.data(), bytes.size()}, nullptr}, name);
+  SafetensorsFile file{{}, std::move(loaded.metadata)};
+  for (const auto& [key, tensor] : loaded.tensors) file.tensors.emplace_back(key, tensor.clone());  // the bytes may go
   return file;
 }
 

@@ -58,9 +58,8 @@ TEST(Safetensors, LyingFilesAreRefused) {
             std::string::npos);
   EXPECT_NE(complaint(with_header(R"({"x":{"dtype":"Q7","shape":[1],"data_offsets":[0,4]}})", 8)).find("unknown element type"),
             std::string::npos);
-  EXPECT_NE(
-      complaint(with_header(R"({"x":{"dtype":"F32","shape":"no","data_offsets":[0,4]}})", 8)).find("broken safetensors header"),
-      std::string::npos);
+  EXPECT_NE(complaint(with_header(R"({"x":{"dtype":"F32","shape":"no","data_offsets":[0,4]}})", 8)).find("expected dtype"),
+            std::string::npos);
   EXPECT_NE(complaint(with_header(R"({"x":7})", 8)).find("expected dtype"), std::string::npos);
 }
 
