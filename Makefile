@@ -1,9 +1,9 @@
 # Two commands: `make demo` and `make test`. Each installs what it needs, builds, and runs; the second time it just runs.
 BUILD ?= build
-JOBS ?= $(shell nproc)
+JOBS ?= $(shell env -u OMP_NUM_THREADS nproc)
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
-.PHONY: demo test test-gpu test-interop test-asan build build-app configure setup bundle bench format docs clean help
+.PHONY: demo test test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
 
 demo: build-app ## train a small U-Net on synthetic cells and open-able report
 	$(BUILD)/bin/tessera demo
@@ -21,6 +21,9 @@ test-asan: setup ## the code that reads files, under AddressSanitizer and UBSan
 	cmake --preset asan -DTESSERA_TORCH=$(TORCH)
 	cmake --build build-asan -j $(JOBS) --target asan_tests
 	ctest --test-dir build-asan --output-on-failure -L files -j $(JOBS)
+
+test-cluster: build-app ## ranks started by mpirun, a Slurm of one machine, two hosts made of network namespaces; needs root
+	@for name in mpirun slurm two_nodes; do echo "== $$name"; python3 tests/cluster/$$name.py $(BUILD)/bin/tessera || exit 1; done
 
 setup:
 	@scripts/setup
@@ -42,8 +45,9 @@ bundle: build ## a folder that runs on another machine with its own torch 2.11
 bench: build ## CPU training step beside PyTorch
 	scripts/bench-cpu $(BUILD)
 
-docs: build-app ## pages made from the config schema
+docs: build-app ## pages made from the config schema and the models
 	$(BUILD)/bin/tessera config reference > docs/config.md
+	scripts/models-table $(BUILD)
 
 format: ## clang-format in place
 	git ls-files 'src/*.h' 'src/*.cpp' 'src/*.cu' 'tests/*.h' 'tests/*.cpp' | xargs clang-format -i

@@ -1,15 +1,18 @@
 #include <ATen/Parallel.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "apps/command.h"
+#include "apps/ranks.h"
 #include "core/files.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/loader.h"
 #include "data/transforms/make_pipeline.h"
 #include "tensor/device.h"
+#include "train/agreement.h"
 #include "train/environment.h"
 #include "train/model_state.h"
 #include "train/train_step.h"
@@ -19,59 +22,104 @@ namespace {
 
 struct BenchArguments {
   ConfigArguments config;
+  RankArguments ranks;
   int64_t steps = 30, warmup = 5;
   std::string dump;
 };
 
-Batch first_batch(const Experiment& experiment) {
-  const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
+// The part of the first batch of a run that lies at these positions.
+Batch first_batch(const Experiment& experiment, const Dataset& data, const std::vector<int64_t>& positions) {
   const Pipeline pipeline = make_pipeline(experiment.data, Split::kTrain);
-  Quarantine quarantine(data->size(), experiment.data.max_bad_share);
-  return Loader(*data, pipeline, quarantine,
-                {.batch_size = experiment.train.batch_size, .seed = static_cast<uint64_t>(experiment.train.seed)}, 0)
+  Quarantine quarantine(data.size(), experiment.data.max_bad_share);
+  return Loader(data, pipeline, quarantine,
+                {.batch_size = experiment.train.batch_size,
+                 .seed = static_cast<uint64_t>(experiment.train.seed),
+                 .positions = positions},
+                0)
       .next();
+}
+
+// Of the GPU's allocator since the last call; on a CPU of the whole process.
+int64_t peak_memory(at::Device device) {
+  if (device.is_cuda()) return cuda_plugin()->peak_memory(device.index());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{1024} * usage.ru_maxrss;
 }
 
 void synchronize(at::Device device) {
   if (device.is_cuda()) cuda_plugin()->synchronize(device.index());
 }
 
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// How the exchange of gradients went in a step, over all of them.
+struct ExchangeTimes {
+  std::vector<double> exchange_ms, wait_ms;
+  int64_t bytes = 0;
+
+  void add(const GradientReducer& reducer) {
+    exchange_ms.push_back(1e3 * reducer.exchanging());
+    wait_ms.push_back(1e3 * reducer.waited());
+    bytes = 0;
+    for (const BucketTimes& bucket : reducer.times()) bytes += bucket.bytes;
+  }
+  nlohmann::json json() const {
+    const double exchange = median_of(exchange_ms), wait = median_of(wait_ms);
+    return {{"exchange_ms", exchange},
+            {"wait_ms", wait},
+            {"hidden_share", exchange > 0 ? std::max(0.0, 1 - wait / exchange) : 0.0},
+            {"gradient_bytes", bytes}};
+  }
+};
+
 // Times optimizer steps on one fixed batch: the work of a step without the loader.
-void bench_step(const BenchArguments& arguments) {
-  const Experiment experiment = arguments.config.load();
-  const at::Device device = pick_device(experiment.train.device);
+void bench_step(const BenchArguments& arguments, const Experiment& experiment, World& world, const std::string& device_name) {
+  const at::Device device = pick_device(device_name);
   if (experiment.train.threads > 0) at::set_num_threads(static_cast<int>(experiment.train.threads));
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
-  const Batch batch = first_batch(experiment);
   const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
                                     static_cast<uint64_t>(experiment.train.seed));
-  TrainStep step(experiment, model, num_classes, device);
-  if (!arguments.dump.empty()) {  // for a peer to start from the same weights and data
+  TrainStep step(experiment, model, num_classes, device, world, {.sharded = arguments.ranks.sharded()});
+  const Batch batch = first_batch(experiment, *data, step.share().positions);
+  if (!arguments.dump.empty() && world.is_first()) {  // for a peer to start from the same weights and data
+    const Batch whole = first_batch(experiment, *data, {});
     NamedTensors tensors = model_state(*model);
-    tensors.emplace_back("batch.images", batch.images);
-    tensors.emplace_back("batch.labels", batch.labels);
+    tensors.emplace_back("batch.images", whole.images);
+    tensors.emplace_back("batch.labels", whole.labels);
     write_file(arguments.dump, encode_safetensors(tensors));
   }
   std::vector<double> milliseconds, losses;
+  ExchangeTimes exchange;
   for (int64_t i = 0; i < arguments.warmup + arguments.steps; ++i) {
+    world.control.barrier();
     synchronize(device);
+    if (i == arguments.warmup) peak_memory(device);
     const auto begin = std::chrono::steady_clock::now();
     const StepResult result = step.run(batch, i, arguments.warmup + arguments.steps, data->size());
     synchronize(device);
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (i >= arguments.warmup) milliseconds.push_back(ms);
-    losses.push_back(result.loss.item<double>());
+    if (i >= arguments.warmup && step.reducer() != nullptr) exchange.add(*step.reducer());
+    losses.push_back(total_of(world, result.loss));
   }
-  std::sort(milliseconds.begin(), milliseconds.end());
-  const double median = milliseconds[milliseconds.size() / 2];
-  fmt::print("{}\n", nlohmann::json{{"ms_median", median},
-                                    {"ms_min", milliseconds.front()},
-                                    {"images_per_s", 1000.0 * static_cast<double>(batch.size()) / median},
-                                    {"parameters", count_parameters(*model)},
-                                    {"losses", losses},
-                                    {"environment", describe_environment()}}
-                         .dump(2));
+  if (!world.is_first()) return;
+  const double median = median_of(milliseconds);
+  nlohmann::json result{{"ms_median", median},
+                        {"ms_min", *std::min_element(milliseconds.begin(), milliseconds.end())},
+                        {"images_per_s", 1000.0 * static_cast<double>(experiment.train.batch_size) / median},
+                        {"parameters", count_parameters(*model)},
+                        {"peak_memory_bytes", peak_memory(device)},
+                        {"micro_batch", step.micro_batch()},
+                        {"ranks", world.size()},
+                        {"losses", losses},
+                        {"environment", describe_environment()}};
+  if (!world.alone()) result["exchange"] = exchange.json();
+  fmt::print("{}\n", result.dump(2));
 }
 
 }  // namespace
@@ -86,7 +134,13 @@ void add_bench(CLI::App& app, int& exit_code) {
   step->add_option("--steps", arguments->steps, "steps to time")->capture_default_str()->check(CLI::PositiveNumber);
   step->add_option("--warmup", arguments->warmup, "steps before")->capture_default_str()->check(CLI::NonNegativeNumber);
   step->add_option("--dump", arguments->dump, "write the initial weights and the batch to this safetensors file");
-  step->callback([arguments] { bench_step(*arguments); });
+  arguments->ranks.add_to(*step);
+  step->callback([arguments] {
+    const Experiment experiment = arguments->config.load();
+    run_on_ranks(arguments->ranks, experiment, identity_of(experiment),
+                 [&](World& world, const std::string& device) { bench_step(*arguments, experiment, world, device); });
+  });
+  add_bench_load(*command);
 }
 
 }  // namespace tessera

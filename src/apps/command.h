@@ -14,14 +14,18 @@ namespace tessera {
 void add_train(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
+void add_attention(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app, int& exit_code);
 void add_config(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_bench_load(CLI::App& bench);  // a subcommand of `bench`
 void add_models(CLI::App& app, int& exit_code);
+void add_pretrained(CLI::App& models);  // subcommands of `models`
 void add_export(CLI::App& app, int& exit_code);
+void add_launch(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 
 // `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config file.

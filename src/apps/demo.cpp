@@ -42,7 +42,8 @@ void demo(const std::string& folder, std::vector<std::string> overrides) {
   fs::create_directories(folder, ignored);
   write_file(fs::path(folder) / ".demo", std::string_view("made by tessera demo; replaced by the next one\n"));
   log_info("demo: a U-Net learns to find the nuclei in synthetic microscopy fields");
-  const RunResult result = run_training(experiment, false);
+  World alone;
+  const RunResult result = run_training(experiment, {}, alone);
   if (result.signal != 0) throw Error("the demo was stopped");
   const fs::path sheet = predict_new_fields(load_trained(folder, {}), folder);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -53,7 +54,9 @@ void demo(const std::string& folder, std::vector<std::string> overrides) {
   fmt::print("try next:\n");
   fmt::print("  tessera eval --weights {} eval.flip=true\n", folder);
   fmt::print("  tessera predict --weights {} --overlay YOUR_IMAGES/ -o predictions\n", folder);
-  fmt::print("  tessera train configs/pairs/unet.yaml data.path=YOUR_FOLDER      (YOUR_FOLDER/images, YOUR_FOLDER/masks)\n");
+  fmt::print(
+      "  tessera train configs/pairs/unet.yaml data.path=YOUR_FOLDER    "
+      "  (YOUR_FOLDER/images, YOUR_FOLDER/masks)\n");
 }
 
 }  // namespace

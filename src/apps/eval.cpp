@@ -1,11 +1,15 @@
+#include <optional>
 #include <thread>
 
 #include "apps/command.h"
+#include "apps/ranks.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress_bar.h"
+#include "core/rank_status.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/transforms/make_pipeline.h"
+#include "train/agreement.h"
 #include "train/hooks/record.h"
 #include "train/inference.h"
 
@@ -16,6 +20,7 @@ struct EvalArguments {
   std::string weights, output;
   std::vector<std::string> overrides;
   bool json = false, on_train = false;
+  RankArguments ranks;
 };
 
 void print_table(const TrainedModel& trained, const EvalResult& result) {
@@ -30,12 +35,48 @@ void print_table(const TrainedModel& trained, const EvalResult& result) {
   fmt::print("{:<28} {} ({} bad left out)\n", "images", result.num_images, result.num_bad);
 }
 
+void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {
+  std::vector<std::string> overrides = arguments.overrides;
+  overrides.push_back("train.device=" + device);
+  const TrainedModel trained = load_trained(arguments.weights, overrides);
+  const Experiment& experiment = trained.experiment;
+  if (world.is_first()) log_info("{} at step {}", trained.checkpoint.string(), trained.step);
+  const DatasetPtr dataset = make_dataset(experiment.data, arguments.on_train ? Split::kTrain : Split::kVal);
+  TSR_CHECK(dataset->classes().names == trained.classes.names,
+            "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
+            trained.classes.size(), dataset->classes().size());
+  const Pipeline pipeline = make_pipeline(experiment.data, Split::kVal);
+  Quarantine quarantine(dataset->size(), experiment.data.max_bad_share);
+  const int threads = experiment.data.threads > 0 ? static_cast<int>(experiment.data.threads)
+                                                  : static_cast<int>(std::thread::hardware_concurrency());
+  const Evaluator evaluator(experiment, *dataset, pipeline, quarantine, std::max(1, threads / world.spec.local_world_size),
+                            world.rank(), world.size());
+  std::optional<ProgressBar> bar;
+  if (world.is_first()) bar.emplace("eval", evaluator.own_images());
+  enter_phase(RankPhase::kEvaluating);
+  const EvalResult part = evaluator.run(trained.predictor(), [&](int64_t done) {
+    if (bar) bar->update(done);
+  });
+  const EvalResult result = merged(world, part, trained.classes.size());
+  const auto bad_samples = all_bad_samples(world, quarantine.take_new());
+  if (!world.is_first()) return;
+  for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
+  const nlohmann::json fields = eval_json(trained.classes, result);
+  if (!arguments.output.empty()) write_file(arguments.output, fields.dump(2));
+  if (arguments.json) {
+    fmt::print("{}\n", fields.dump(2));
+  } else {
+    print_table(trained, result);
+  }
+}
+
 }  // namespace
 
 void add_eval(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "measure a trained model on its validation data");
   command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  arguments->ranks.add_to(*command);
   command->add_flag("--train-split", arguments->on_train,
                     "measure on the training images instead (with the validation transforms)");
   command->add_flag("--json", arguments->json, "print the result as JSON");
@@ -44,28 +85,9 @@ void add_eval(CLI::App& app, int& exit_code) {
       ->add_option("overrides", arguments->overrides, "values to set: eval.flip=true eval.scales=[0.75,1,1.25] data.path=...")
       ->option_text("key=value ...");
   command->callback([arguments, &exit_code] {
-    const TrainedModel trained = load_trained(arguments->weights, arguments->overrides);
-    const Experiment& experiment = trained.experiment;
-    log_info("{} at step {}", trained.checkpoint.string(), trained.step);
-    const DatasetPtr dataset = make_dataset(experiment.data, arguments->on_train ? Split::kTrain : Split::kVal);
-    TSR_CHECK(dataset->classes().names == trained.classes.names,
-              "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
-              trained.classes.size(), dataset->classes().size());
-    const Pipeline pipeline = make_pipeline(experiment.data, Split::kVal);
-    Quarantine quarantine(dataset->size(), experiment.data.max_bad_share);
-    const int threads = experiment.data.threads > 0 ? static_cast<int>(experiment.data.threads)
-                                                    : static_cast<int>(std::thread::hardware_concurrency());
-    const Evaluator evaluator(experiment, *dataset, pipeline, quarantine, threads);
-    ProgressBar bar("eval", dataset->size());
-    const EvalResult result = evaluator.run(trained.predictor(), [&](int64_t done) { bar.update(done); });
-    for (const auto& bad : quarantine.take_new()) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
-    const nlohmann::json fields = eval_json(trained.classes, result);
-    if (!arguments->output.empty()) write_file(arguments->output, fields.dump(2));
-    if (arguments->json) {
-      fmt::print("{}\n", fields.dump(2));
-    } else {
-      print_table(trained, result);
-    }
+    const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
+    run_on_ranks(arguments->ranks, experiment, identity_of(experiment),
+                 [&](World& world, const std::string& device) { evaluate(*arguments, world, device); });
     exit_code = 0;
   });
 }

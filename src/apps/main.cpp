@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include "apps/command.h"
 #include "core/error.h"
@@ -34,6 +35,7 @@ int run(int argc, char** argv) {
   add_train(app, exit_code);
   add_eval(app, exit_code);
   add_predict(app, exit_code);
+  add_attention(app, exit_code);
   add_data(app, exit_code);
   add_config(app, exit_code);
   add_report(app, exit_code);
@@ -42,9 +44,13 @@ int run(int argc, char** argv) {
   add_models(app, exit_code);
   add_export(app, exit_code);
   add_bench(app, exit_code);
+  add_launch(app, exit_code);
   add_completion(app, exit_code);
-  install_cpu_allocator();
-  load_cuda_plugin();
+  const bool only_launches = argc > 1 && std::string_view(argv[1]) == "launch";  // memory and GPUs are for its ranks
+  if (!only_launches) {
+    install_cpu_allocator();
+    load_cuda_plugin();
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

@@ -4,6 +4,7 @@
 
 #include "apps/command.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "nn/model.h"
 #include "nn/summary.h"
 
@@ -17,10 +18,12 @@ struct ModelsArguments {
   bool json = false;
 };
 
+// name: a registered model, or a config file that describes one.
 ModelSummary summary_of(const ModelsArguments& arguments, const std::string& name) {
-  const Experiment experiment = load_experiment("", arguments.overrides);
+  const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+  const Experiment experiment = load_experiment(is_file ? name : "", arguments.overrides);
   ModelConfig config = experiment.model;
-  config.name = name;
+  if (!is_file) config.name = name;
   const ModelPtr model = make_model(config, {experiment.data.channels, arguments.classes}, 0);
   return summarize(*model, experiment.data.channels, arguments.size, arguments.size);
 }
@@ -38,14 +41,14 @@ nlohmann::json to_json(const LayerSummary& layer) {
 void list(const ModelsArguments& arguments) {
   nlohmann::json all;
   if (!arguments.json)
-    fmt::print("{:<16} {:>14} {:>10} {:>14}   at {} x {}, {} classes\n", "model", "parameters", "GMACs", "activations (M)",
+    fmt::print("{:<16} {:>14} {:>10} {:>15}   at {} x {}, {} classes\n", "model", "parameters", "GMACs", "activations (M)",
                arguments.size, arguments.size, arguments.classes);
   for (const std::string& name : model_names()) {
     const LayerSummary total = summary_of(arguments, name).total();
     if (arguments.json) {
       all[name] = to_json(total);
     } else {
-      fmt::print("{:<16} {:>14} {:>10.2f} {:>14.1f}\n", name, total.parameters, static_cast<double>(total.macs) * 1e-9,
+      fmt::print("{:<16} {:>14} {:>10.2f} {:>15.1f}\n", name, total.parameters, static_cast<double>(total.macs) * 1e-9,
                  static_cast<double>(total.activations) * 1e-6);
     }
   }
@@ -63,7 +66,8 @@ void show(const ModelsArguments& arguments) {
   fmt::print("{:<52} {:<20} {:>14} {:>10}\n", "layer", "output", "parameters", "GMACs");
   for (const LayerSummary& layer : summary.layers) {
     if (layer.depth > arguments.depth) continue;
-    const std::string leaf = layer.path.empty() ? arguments.name : layer.path.substr(layer.path.rfind('.') + 1);
+    const std::string leaf =
+        layer.path.empty() ? fs::path(arguments.name).stem().string() : layer.path.substr(layer.path.rfind('.') + 1);
     const std::string shape = layer.output_shape.empty() ? "" : fmt::format("{}", fmt::join(layer.output_shape, " x "));
     fmt::print("{:<52} {:<20} {:>14} {:>10.3f}\n", fmt::format("{:{}}{} ({})", "", layer.depth * 2, leaf, layer.type), shape,
                layer.parameters, static_cast<double>(layer.macs) * 1e-9);
@@ -75,8 +79,9 @@ void show(const ModelsArguments& arguments) {
 void add_models(CLI::App& app, int& exit_code) {
   exit_code = 0;
   auto arguments = std::make_shared<ModelsArguments>();
-  CLI::App* command = app.add_subcommand(
-      "models", "the models with their parameters and multiply-accumulates; `models show NAME` for one, layer by layer");
+  CLI::App* command = app.add_subcommand("models",
+                                         "the models with their parameters and multiply-accumulates; `models show NAME` for "
+                                         "one, layer by layer; `models pretrained` for public weights");
   const auto common = [&](CLI::App* at) {
     at->add_option("--size", arguments->size, "side of the input")->capture_default_str()->check(CLI::PositiveNumber);
     at->add_option("--classes", arguments->classes, "classes")->capture_default_str()->check(CLI::PositiveNumber);
@@ -86,11 +91,15 @@ void add_models(CLI::App& app, int& exit_code) {
   command->require_subcommand(0, 1);
   CLI::App* one = command->add_subcommand("show", "the layers of a model: shapes, parameters, GMACs");
   common(one);
-  one->add_option("name", arguments->name, "model")->required();
+  one->add_option("name", arguments->name, "model, or a config file with one")->required();
   one->add_option("overrides", arguments->overrides, "settings: model.backbone.name=resnet101 data.channels=1")
       ->option_text("key=value ...");
   one->add_option("--depth", arguments->depth, "levels to print")->capture_default_str();
-  command->callback([=] { one->parsed() ? show(*arguments) : list(*arguments); });
+  one->callback([=] { show(*arguments); });
+  add_pretrained(*command);
+  command->callback([=] {
+    if (command->get_subcommands().empty()) list(*arguments);
+  });
 }
 
 }  // namespace tessera

@@ -1,15 +1,16 @@
-#include <glob.h>
-
-#include <iostream>
-#include <set>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "apps/command.h"
+#include "apps/image_jobs.h"
+#include "apps/ranks.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/parallel_map.h"
 #include "core/progress_bar.h"
+#include "core/rank_status.h"
 #include "data/decode.h"
 #include "data/overlay.h"
 #include "data/placement.h"
@@ -26,58 +27,8 @@ struct PredictArguments {
   std::string weights, output = "predictions";
   std::vector<std::string> inputs, overrides;
   bool overlay = false, palette = false, probabilities = false;
+  RankArguments ranks;
 };
-
-// An image to predict and the name of its result, relative to the output folder and without extension.
-struct Job {
-  fs::path image;
-  fs::path name;
-};
-
-bool is_image_name(const fs::path& path) {
-  static const std::set<std::string> known{".jpg", ".jpeg", ".png", ".tif", ".tiff"};
-  return known.count(lower(path.extension().string())) > 0;
-}
-
-void add_input(const std::string& input, std::vector<Job>& jobs) {
-  std::error_code error;
-  if (fs::is_directory(input, error)) {
-    for (const fs::path& file : list_files(input)) {
-      if (is_image_name(file)) jobs.push_back({file, fs::relative(file, input).replace_extension()});
-    }
-  } else if (fs::exists(input, error)) {
-    jobs.push_back({input, fs::path(input).stem()});
-  } else {
-    glob_t found{};
-    if (::glob(input.c_str(), GLOB_TILDE, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) jobs.push_back({found.gl_pathv[i], fs::path(found.gl_pathv[i]).stem()});
-    }
-    ::globfree(&found);
-    if (found.gl_pathc == 0) fail_usage("no image, folder or pattern matches '{}'", input);
-  }
-}
-
-std::vector<Job> collect_jobs(const std::vector<std::string>& inputs) {
-  std::vector<Job> jobs;
-  for (const std::string& input : inputs) {
-    if (input == "-") {
-      for (std::string line; std::getline(std::cin, line);) {
-        if (!line.empty()) add_input(line, jobs);
-      }
-    } else {
-      add_input(input, jobs);
-    }
-  }
-  if (jobs.empty())
-    fail_usage("no images found; expected .jpg, .png or .tif files, folders of them, or a list on stdin with '-'");
-  // a.jpg and a.png must not write one result: then the extension stays in the name.
-  std::multiset<fs::path> names;
-  for (const Job& job : jobs) names.insert(job.name);
-  for (Job& job : jobs) {
-    if (names.count(job.name) > 1) job.name += "_" + job.image.extension().string().substr(job.image.has_extension() ? 1 : 0);
-  }
-  return jobs;
-}
 
 struct Loaded {
   Image original;
@@ -85,8 +36,8 @@ struct Loaded {
   std::string error;
 };
 
-void write_results(const PredictArguments& arguments, const TrainedModel& trained, const Predictor& predictor, const Job& job,
-                   const Loaded& loaded) {
+void write_results(const PredictArguments& arguments, const TrainedModel& trained, const Predictor& predictor,
+                   const ImageJob& job, const Loaded& loaded) {
   const at::Tensor scores = predictor.scores(image_tensor(loaded.sample.image), loaded.sample.image.max_value)[0];
   const LabelMap labels = to_label_map(predictor.classes(scores, &loaded.sample.placement));
   const fs::path base = fs::path(arguments.output) / job.name;
@@ -100,20 +51,43 @@ void write_results(const PredictArguments& arguments, const TrainedModel& traine
                encode_npy(predictor.probabilities(scores, &loaded.sample.placement).to(at::kFloat), job.name.string()));
 }
 
-int predict(const PredictArguments& arguments) {
-  const TrainedModel trained = load_trained(arguments.weights, arguments.overrides);
-  const std::vector<Job> jobs = collect_jobs(arguments.inputs);
+// The jobs of this rank. The first one looks for the images (it has the terminal, where a list may come from), and each
+// takes every size-th of them: every image once.
+std::vector<ImageJob> own_jobs(World& world, const PredictArguments& arguments) {
+  std::vector<ImageJob> all;
+  if (world.is_first()) all = collect_image_jobs(arguments.inputs);
+  nlohmann::json texts = nlohmann::json::array();
+  for (const ImageJob& job : all) texts.push_back({job.image.string(), job.name.string()});
+  std::vector<ImageJob> own;
+  const nlohmann::json shared = nlohmann::json::parse(world.control.gather_text(texts.dump()).front());
+  for (size_t i = static_cast<size_t>(world.rank()); i < shared.size(); i += static_cast<size_t>(world.size())) {
+    own.push_back({shared[i].at(0).get<std::string>(), shared[i].at(1).get<std::string>()});
+  }
+  return own;
+}
+
+// Returns how many images of all ranks could not be read.
+int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
+  std::vector<std::string> overrides = arguments.overrides;
+  overrides.push_back("train.device=" + device);
+  const TrainedModel trained = load_trained(arguments.weights, overrides);
+  const std::vector<ImageJob> jobs = own_jobs(world, arguments);
   const std::string why = why_not_writable(arguments.output);
   TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.output, why);
-  log_info("{} at step {}: {} images to {}", trained.checkpoint.string(), trained.step, jobs.size(), arguments.output);
+  at::Tensor counts = at::tensor({static_cast<int64_t>(jobs.size()), int64_t{0}},
+                                 at::kLong);  // images, and those that failed
+  world.control.sum(counts[0]);
+  const auto total = counts[0].item<int64_t>();
+  if (world.is_first())
+    log_info("{} at step {}: {} images to {}", trained.checkpoint.string(), trained.step, total, arguments.output);
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
-  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.spec.local_world_size);
   ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {
     Loaded loaded;
     try {
-      const Job& job = jobs[static_cast<size_t>(i)];
+      const ImageJob& job = jobs[static_cast<size_t>(i)];
       loaded.original = decode_image(read_bytes(job.image), {static_cast<int>(data.channels), data.exif_orientation});
       loaded.sample = {job.name.string(), loaded.original, std::nullopt, whole_image(loaded.original.size())};
       run_pipeline(pipeline, loaded.sample, static_cast<uint64_t>(trained.experiment.train.seed), 0, static_cast<uint64_t>(i));
@@ -123,8 +97,10 @@ int predict(const PredictArguments& arguments) {
     return loaded;
   });
   int64_t failed = 0;
-  ProgressBar bar("predict", static_cast<int64_t>(jobs.size()));
+  std::optional<ProgressBar> bar;
+  if (world.is_first()) bar.emplace("predict", static_cast<int64_t>(jobs.size()));
   for (size_t i = 0; i < jobs.size(); ++i) {
+    note_sample(static_cast<int64_t>(i));
     const Loaded loaded = loads.next().value();
     if (loaded.error.empty()) {
       write_results(arguments, trained, predictor, jobs[i], loaded);
@@ -132,11 +108,15 @@ int predict(const PredictArguments& arguments) {
       ++failed;
       log_error("{}: {}", jobs[i].image.string(), loaded.error);
     }
-    bar.update(static_cast<int64_t>(i + 1));
+    if (bar) bar->update(static_cast<int64_t>(i + 1));
   }
-  fmt::print("{} predictions in {}\n", jobs.size() - static_cast<size_t>(failed), arguments.output);
-  if (failed > 0) log_error("{} of {} images could not be read", failed, jobs.size());
-  return failed > 0 ? 1 : 0;
+  counts[1].fill_(failed);
+  world.control.sum(counts[1]);
+  failed = counts[1].item<int64_t>();
+  if (!world.is_first()) return failed;
+  fmt::print("{} predictions in {}\n", total - failed, arguments.output);
+  if (failed > 0) log_error("{} of {} images could not be read", failed, total);
+  return failed;
 }
 
 }  // namespace
@@ -156,7 +136,13 @@ void add_predict(CLI::App& app, int& exit_code) {
   command->footer(
       "Masks are PNG files with the class number of each pixel, at the size of the image. Preprocessing comes from the "
       "checkpoint.");
-  command->callback([arguments, &exit_code] { exit_code = predict(*arguments); });
+  arguments->ranks.add_to(*command);
+  command->callback([arguments, &exit_code] {
+    const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
+    run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
+      if (predict(*arguments, world, device) > 0 && world.is_first()) exit_code = 1;
+    });
+  });
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include "apps/command.h"
+#include "apps/ranks.h"
 #include "core/error.h"
 #include "nn/model.h"
 #include "train/run.h"
@@ -10,25 +11,17 @@ namespace {
 
 struct TrainArguments {
   ConfigArguments config;
-  std::string devices, parallel = "none", model;
-  bool resume = false, dry_run = false;
-};
+  RankArguments ranks;
+  std::string model, timeline;
+  bool resume = false, dry_run = false, autotune = false, allow_missing = false;
 
-// The flags are short names for config keys: they end up in config.yaml like everything else.
-std::vector<std::string> flag_overrides(const TrainArguments& arguments) {
-  std::vector<std::string> overrides = arguments.config.overrides();
-  if (!arguments.model.empty()) overrides.push_back("model.name=" + arguments.model);
-  if (!arguments.devices.empty()) {
-    if (arguments.devices.find(',') != std::string::npos) {
-      fail_usage("-d {}: several devices come with distributed training; give one, e.g. -d 0", arguments.devices);
-    }
-    overrides.push_back("train.device=" + (arguments.devices == "cpu" ? arguments.devices : "cuda:" + arguments.devices));
+  Experiment load() const {
+    std::vector<std::string> overrides = config.overrides();
+    if (!model.empty()) overrides.push_back("model.name=" + model);
+    if (allow_missing) overrides.emplace_back("model.allow_missing=true");
+    return load_experiment(config.file(), overrides);
   }
-  if (arguments.parallel != "none") {
-    fail_usage("-p {} comes with distributed training, which this version does not have; use -p none", arguments.parallel);
-  }
-  return overrides;
-}
+};
 
 void print_result(const RunResult& result, const Experiment& experiment, const ClassTable& classes) {
   constexpr size_t kClassesShown = 20;
@@ -50,24 +43,40 @@ void add_train(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "train a model from a config");
   arguments->config.add_to(*command);
-  command->add_option("-d,--devices", arguments->devices, "GPU to use: 0; or cpu; default: train.device");
-  command->add_option("-p,--parallel", arguments->parallel, "none, dp or ddp")->check(CLI::IsMember({"none", "dp", "ddp"}));
+  arguments->ranks.add_to(*command);
   command->add_option("-m,--model", arguments->model, fmt::format("model: {}", fmt::join(model_names(), ", ")));
+  command->add_flag("--allow-missing", arguments->allow_missing,
+                    "start even if model.pretrained lacks weights outside the head");
   command->add_flag("--resume", arguments->resume,
                     "go on from the newest checkpoint of the run folder; starts anew if there is none");
   command->add_flag("--dry-run", arguments->dry_run, "check config, data and disk, build the model, then stop");
+  command->add_flag("--autotune-comm", arguments->autotune,
+                    "several ranks: measure bucket sizes and compression of the gradients first and take the fastest");
+  command->add_option("--timeline", arguments->timeline,
+                      "write what every rank computed, reduced and waited for as a Chrome trace to this file");
   command->footer([] { return config_help(); });
   command->callback([arguments, &exit_code] {
-    const Experiment experiment = load_experiment(arguments->config.file(), flag_overrides(*arguments));
+    const Experiment experiment = arguments->load();
     if (arguments->dry_run) {
-      const Trainer trainer(experiment, {run_folder(experiment), arguments->resume});
+      World alone;
+      const Trainer trainer(experiment, {.folder = run_folder(experiment), .resume = arguments->resume}, alone);
       fmt::print("{}\n{} parameters; everything needed to start is there\n", experiment_yaml(experiment),
                  trainer.num_parameters());
       return;
     }
-    const RunResult result = run_training(experiment, arguments->resume);
-    print_result(result, experiment, result.classes);
-    if (result.signal != 0) exit_code = 128 + result.signal;
+    arguments->ranks.logs = (run_folder(experiment) / "logs").string();
+    run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
+      const RunResult result = run_training(experiment,
+                                            {.resume = arguments->resume,
+                                             .device = device,
+                                             .sharded = arguments->ranks.sharded(),
+                                             .autotune_exchange = arguments->autotune,
+                                             .timeline = arguments->timeline},
+                                            world);
+      if (!world.is_first()) return;
+      print_result(result, experiment, result.classes);
+      if (result.signal != 0) exit_code = 128 + result.signal;
+    });
   });
 }
 

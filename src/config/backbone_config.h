@@ -18,11 +18,20 @@ struct EnumNames<DilationStyle> {
   static constexpr std::array<std::string_view, 3> names = {"contracted", "full", "every_conv"};
 };
 
+// How the shortcut of a block with a stride gets smaller.
+enum class Shortcut { kConv, kAverage };
+template <>
+struct EnumNames<Shortcut> {
+  static constexpr std::array<std::string_view, 2> names = {"conv", "average"};
+};
+
 struct BackboneConfig {
   std::string name = "resnet50";
   int64_t output_stride = 0;
   Stem stem = Stem::kConv7;
   int64_t stem_width = 64;
+  int64_t width = 64;
+  Shortcut shortcut = Shortcut::kConv;
   DilationStyle dilation = DilationStyle::kContracted;
   int64_t freeze_stages = -1;
   bool freeze_batch_norm = false;
@@ -34,6 +43,11 @@ void describe(V& v, BackboneConfig& c) {
   v.field("output_stride", c.output_stride, "8, 16 or 32, by dilation; 0: what the model is known with", between(0, 32));
   v.field("stem", c.stem, "conv7: one 7x7 convolution (torchvision); deep: three 3x3 (mmsegmentation's V1c)");
   v.field("stem_width", c.stem_width, "channels after the stem; a deep stem has half of them inside", at_least(2));
+  v.field("width", c.width, "channels inside the first stage, doubled by each one after; 64 in all published weights",
+          at_least(1));
+  v.field(
+      "shortcut", c.shortcut,
+      "conv: a 1x1 convolution with the block's stride; average: pooling, then a 1x1 (with stem deep: mmsegmentation's V1d)");
   v.field("dilation", c.dilation,
           "contracted: the first block of a dilated stage keeps the dilation before it (torchvision, mmsegmentation's d8 "
           "models); full: it does not; every_conv: as full, and both convolutions of a basic block are dilated (smp)");

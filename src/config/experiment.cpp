@@ -15,6 +15,7 @@ void describe(V& v, Experiment& c) {
   v.group("train", c.train, "length, batch, precision, device");
   v.group("eval", c.eval, "how predictions are made and measured");
   v.group("checkpoint", c.checkpoint, "what is saved, and when to stop early");
+  v.group("dist", c.dist, "several ranks: how they share the work");
 }
 
 Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
@@ -64,14 +65,9 @@ std::string experiment_yaml(const Experiment& experiment) {
 
 void validate(const Experiment& e) {
   const TrainConfig& t = e.train;
-  const int64_t unit = std::min(t.norm_group, t.batch_size);
-  if (t.micro_batch > 0 && t.micro_batch < t.batch_size && t.micro_batch % unit != 0) {
-    fail_usage(
-        "train.micro_batch {} is not a multiple of the batch-norm group of {} samples, so it would change what batch norm "
-        "sees; set "
-        "train.micro_batch to a multiple of {}, or train.norm_group to a divisor of {} (which defines a different experiment)",
-        t.micro_batch, unit, unit, t.micro_batch);
-  }
+  if (e.optimizer.lr_scaling != LrScaling::kNone && e.optimizer.base_batch == 0)
+    fail_usage("optimizer.lr_scaling={} needs optimizer.base_batch, the global batch that optimizer.lr was chosen for",
+               name_of(e.optimizer.lr_scaling));
   const size_t heights = e.model.unet.channels.size(), convs = e.model.unet.convs.size();
   if (heights == 0) fail_usage("model.unet.channels is empty; expected one number per height, e.g. [32, 64, 128, 256]");
   if (convs != 1 && convs != heights + 1) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/data_config.h"
+#include "config/dist_config.h"
 #include "config/loss_config.h"
 #include "config/model_config.h"
 #include "config/node.h"
@@ -24,6 +25,7 @@ struct Experiment {
   TrainConfig train;
   EvalConfig eval;
   CheckpointConfig checkpoint;
+  DistConfig dist;
 };
 
 // A config file with the values laid over it. `file` may be empty: defaults and overrides only.

@@ -10,11 +10,15 @@ namespace tessera {
 namespace {
 
 TEST(Experiment, PrintedConfigReadsBackToTheSameText) {
-  const std::vector<std::string> overrides{
-      "data.path=/a b/\"c\"$HOME/ü",  "data.train.transforms=[{resize: {mode: pad, size: [3, 4]}}, flip]",
-      "data.labels.map={7: 0, 9: 1}", "schedule.milestones=[0.5dur, 9ep]",
-      "optimizer.lr=1e-05",           "data.classes=[no, 'x: y', '1']",
-      "data.palette=[[1,2,3]]"};
+  const std::vector<std::string> overrides{"data.path=/a b/\"c\"$HOME/ü",
+                                           "data.train.transforms=[{resize: {mode: pad, size: [3, 4]}}, flip]",
+                                           "data.labels.map={7: 0, 9: 1}",
+                                           "schedule.milestones=[0.5dur, 9ep]",
+                                           "optimizer.lr=1e-05",
+                                           "data.classes=[no, 'x: y', '1']",
+                                           "data.palette=[[1,2,3]]",
+                                           "optimizer.lr_multipliers={backbone.layer1: 0.1, 'a b': 2}",
+                                           "model.options={a: 1e-3, b: ['x, y', \"12\", ~], c: {d: yes}}"};
   const Experiment first = load_experiment("", overrides);
   const std::string text = experiment_yaml(first);
   const Experiment second = read_experiment(parse_config(text, "printed"));
@@ -22,6 +26,12 @@ TEST(Experiment, PrintedConfigReadsBackToTheSameText) {
   EXPECT_EQ(second.data.path, "/a b/\"c\"$HOME/ü");
   EXPECT_EQ(second.optimizer.lr, 1e-5);
   EXPECT_EQ(second.data.classes[0], "no");
+  EXPECT_EQ(second.optimizer.lr_multipliers, (std::map<std::string, double>{{"backbone.layer1", 0.1}, {"a b", 2}}));
+  const Node& list = *second.model.options.find("b");
+  EXPECT_EQ(list.list[0].scalar, "x, y");
+  EXPECT_TRUE(list.list[1].quoted);
+  EXPECT_EQ(list.list[2].kind, Node::Kind::kNull);
+  EXPECT_FALSE(second.model.options.find("a")->quoted);
 }
 
 TEST(Experiment, EveryFieldHasAHelpLineAndAUniqueKey) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/backbone_config.h"
+#include "config/node.h"
 #include "config/schema.h"
 #include "config/segmenter_config.h"
 #include "config/segmentors_config.h"
@@ -35,6 +36,7 @@ struct UNetConfig {
   UpPath up = UpPath::kTransposed;
   Skips skips = Skips::kAll;
   double dropout = 0;
+  bool checkpoint = false;
 };
 template <class V>
 void describe(V& v, UNetConfig& c) {
@@ -48,6 +50,7 @@ void describe(V& v, UNetConfig& c) {
           "resize, then 3x3");
   v.field("skips", c.skips, "all heights are joined on the way up; inner: all but the first, as the COCO reference does");
   v.field("dropout", c.dropout, "of whole channels at the bottleneck", between(0, 0.99));
+  v.field("checkpoint", c.checkpoint, "keep only the input of each block and compute the rest again in the backward pass");
 }
 
 struct ModelConfig {
@@ -55,6 +58,8 @@ struct ModelConfig {
   int64_t num_classes = 0;
   std::string pretrained;
   bool allow_missing = false;
+  std::vector<std::string> freeze;
+  Node options;
   UNetConfig unet;
   BackboneConfig backbone;
   PspNetConfig pspnet;
@@ -71,10 +76,13 @@ void describe(V& v, ModelConfig& c) {
   v.field("name", c.name, "which model; `tessera train --help` lists them");
   v.field("num_classes", c.num_classes, "0: as many as the data has", at_least(0));
   v.field("pretrained", c.pretrained,
-          "weights to start from: a .pth, .safetensors or .npz file of torchvision, timm, mmsegmentation, smp, Segmenter or "
-          "ours; the head "
-          "is left fresh where its classes differ");
+          "weights to start from: a name of `tessera models pretrained`, a URL, or a .pth, .safetensors or .npz file; of "
+          "torchvision, timm, mmsegmentation, smp, Segmenter or ours; the head is left fresh where its classes differ");
   v.field("allow_missing", c.allow_missing, "start even if that file lacks weights outside the head");
+  v.field("freeze", c.freeze,
+          "layers that are not trained, by their path in `tessera models show`: [backbone.layer1, encoder.blocks.0]; their "
+          "batch norms keep their statistics");
+  v.field("options", c.options, "settings of a model that has no group below; such a model describes them in its own file");
   v.group("unet", c.unet, "for model unet");
   v.group("backbone", c.backbone, "for models on a ResNet: pspnet, upernet, deeplabv3, deeplabv3plus, fcn, unet_resnet");
   v.group("pspnet", c.pspnet, "for model pspnet");

@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <string>
 #include <vector>
 
 #include "config/duration.h"
@@ -12,9 +14,17 @@ struct EnumNames<OptimizerType> {
   static constexpr std::array<std::string_view, 4> names = {"sgd", "decoupled_sgd", "adam", "adamw"};
 };
 
+enum class LrScaling { kNone, kLinear, kSqrt };
+template <>
+struct EnumNames<LrScaling> {
+  static constexpr std::array<std::string_view, 3> names = {"none", "linear", "sqrt"};
+};
+
 struct OptimizerConfig {
   OptimizerType type = OptimizerType::kSgd;
   double lr = 0.01;
+  LrScaling lr_scaling = LrScaling::kNone;
+  int64_t base_batch = 0;
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 0.0;
@@ -23,6 +33,7 @@ struct OptimizerConfig {
   double eps = 1e-8;
   double head_lr_multiplier = 1.0;
   double layer_decay = 1;
+  std::map<std::string, double> lr_multipliers;
   double clip_norm = 0.0;
 };
 template <class V>
@@ -30,6 +41,10 @@ void describe(V& v, OptimizerConfig& c) {
   v.field("type", c.type,
           "decoupled_sgd and adamw shrink the weights directly; sgd and adam add weight_decay * weight to the gradient");
   v.field("lr", c.lr, "learning rate for the global batch; the schedule starts from it", at_least(0));
+  v.field("lr_scaling", c.lr_scaling,
+          "linear: lr is for a batch of base_batch and grows with train.batch_size; sqrt: with its square root; none: lr is as "
+          "written");
+  v.field("base_batch", c.base_batch, "lr_scaling: the global batch that lr was chosen for", at_least(0));
   v.field("momentum", c.momentum, "sgd, decoupled_sgd", between(0, 1));
   v.field("nesterov", c.nesterov, "sgd, decoupled_sgd: look ahead along the momentum");
   v.field("weight_decay", c.weight_decay, "decoupled_sgd: share of a weight lost per step at the full lr", at_least(0));
@@ -40,6 +55,10 @@ void describe(V& v, OptimizerConfig& c) {
           at_least(0));
   v.field("layer_decay", c.layer_decay,
           "each layer below the head learns at this multiple of the one above (transformers); 1: all alike", between(0, 1));
+  v.field("lr_multipliers", c.lr_multipliers,
+          "learning rates of parts, as multiples of what they would have: {backbone.layer1: 0.1}; names of layers as `tessera "
+          "models show` prints them, the longest that fits counts",
+          at_least(0));
   v.field("clip_norm", c.clip_norm, "scale the gradient down to at most this norm; 0: never", at_least(0));
 }
 

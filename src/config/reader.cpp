@@ -127,4 +127,15 @@ void ConfigReader::read(const Node& node, const std::string& path, std::map<int6
   }
 }
 
+void ConfigReader::read(const Node& node, const std::string& path, std::map<std::string, double>& value, const Check& check) {
+  if (node.kind != Node::Kind::kMap) wrong(node, path, "a table such as {backbone: 0.1}");
+  value.clear();
+  for (const auto& [name, number] : node.map) read(number, path + "." + name, value[name], check);
+}
+
+void ConfigReader::read(const Node& node, const std::string& path, Node& value, const Check&) {
+  if (node.kind != Node::Kind::kMap) wrong(node, path, "a group of 'key: value' lines");
+  value = node;
+}
+
 }  // namespace tessera

@@ -84,6 +84,8 @@ class ConfigReader {
   }
 
   static void read(const Node& node, const std::string& path, std::map<int64_t, int64_t>& value, const Check&);
+  static void read(const Node& node, const std::string& path, std::map<std::string, double>& value, const Check&);
+  static void read(const Node& node, const std::string& path, Node& value, const Check&);  // typed later, by who knows it
 
   // A tagged entry: `- random_crop: {size: 512}`, or just `- flip` for its defaults.
   template <class... Options>

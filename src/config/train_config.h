@@ -30,8 +30,8 @@ void describe(V& v, TrainConfig& c) {
   v.field("duration", c.duration, "length of the run: 30ep, 20000ba");
   v.field("batch_size", c.batch_size, "global: samples per optimizer step over all devices", at_least(1));
   v.field("micro_batch", c.micro_batch,
-          "samples per forward pass, a multiple of norm_group; changes memory, never the result; 0: the whole batch, "
-          "less when memory runs out",
+          "samples per forward pass of a rank, at least what a batch-norm group needs; changes memory, never the result; 0: "
+          "the whole batch, less when memory runs out",
           at_least(0));
   v.field("norm_group", c.norm_group, "samples that share batch-norm statistics, whatever the micro-batch or number of devices",
           at_least(1));

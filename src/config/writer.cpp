@@ -5,6 +5,11 @@
 #include <cmath>
 
 namespace tessera {
+namespace {
+
+constexpr const char* kBareLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+
+}  // namespace
 
 std::string ConfigWriter::range_text(const Check& check) {
   const bool low = std::isfinite(check.low), high = std::isfinite(check.high);
@@ -42,6 +47,35 @@ std::string ConfigWriter::text_of(const std::map<int64_t, int64_t>& value) {
   std::string all;
   for (const auto& [from, to] : value) all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", from, to);
   return "{" + all + "}";
+}
+
+std::string ConfigWriter::text_of(const std::map<std::string, double>& value) {
+  std::string all;
+  for (const auto& [name, number] : value)
+    all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", text_of(name), text_of(number));
+  return "{" + all + "}";
+}
+
+std::string ConfigWriter::text_of(const Node& value) {
+  std::string all;
+  const auto add = [&](const std::string& name, const Node& item) {
+    all += (all.empty() ? "" : ", ") + name + (item.kind == Node::Kind::kNull ? "~" : text_of(item));
+  };
+  switch (value.kind) {
+    case Node::Kind::kNull: return "{}";
+    case Node::Kind::kScalar: {
+      // What could be a number or a word stays bare, so that it keeps its type; the rest is text.
+      const bool bare = !value.quoted && value.scalar.find_first_not_of(kBareLetters) == std::string::npos;
+      return bare && !value.scalar.empty() ? value.scalar : text_of(value.scalar);
+    }
+    case Node::Kind::kList:
+      for (const Node& item : value.list) add("", item);
+      return "[" + all + "]";
+    case Node::Kind::kMap:
+      for (const auto& [name, item] : value.map) add(text_of(name) + ": ", item);
+      return "{" + all + "}";
+  }
+  return "";
 }
 
 std::string to_yaml(const std::vector<SchemaLine>& lines) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/duration.h"
+#include "config/node.h"
 #include "config/schema.h"
 #include "core/image.h"
 
@@ -60,6 +61,8 @@ class ConfigWriter {
   static std::string type_of(const Size&) { return "size"; }
   static std::string type_of(const Duration&) { return "duration"; }
   static std::string type_of(const std::map<int64_t, int64_t>&) { return "table"; }
+  static std::string type_of(const std::map<std::string, double>&) { return "table"; }
+  static std::string type_of(const Node&) { return "group"; }
   template <NamedEnum E>
   static std::string type_of(const E&) {
     std::string all;
@@ -88,6 +91,8 @@ class ConfigWriter {
   static std::string text_of(const Size& value);
   static std::string text_of(const Duration& value) { return value.text(); }
   static std::string text_of(const std::map<int64_t, int64_t>& value);
+  static std::string text_of(const std::map<std::string, double>& value);
+  static std::string text_of(const Node& value);  // in flow style
   template <NamedEnum E>
   static std::string text_of(const E& value) {
     return std::string(name_of(value));

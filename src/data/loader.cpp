@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/rank_status.h"
 #include "data/transforms/make_pipeline.h"
 
 namespace tessera {
@@ -15,11 +16,12 @@ Loader::Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& qua
     : dataset_(dataset),
       pipeline_(pipeline),
       quarantine_(quarantine),
-      options_(options),
-      sampler_(dataset.size(), options.batch_size, options.seed),
+      options_(std::move(options)),
+      count_(options_.positions.empty() ? options_.batch_size : static_cast<int64_t>(options_.positions.size())),
+      sampler_(dataset.size(), options_.batch_size, options_.seed),
       next_out_(first_step),
       next_in_(first_step) {
-  for (int i = 0; i < std::max(1, options.threads); ++i) workers_.emplace_back([this] { work(); });
+  for (int i = 0; i < std::max(1, options_.threads); ++i) workers_.emplace_back([this] { work(); });
 }
 
 Loader::~Loader() {
@@ -36,7 +38,7 @@ Batch Loader::next() {
   std::unique_lock lock(mutex_);
   ready_.wait(lock, [&] {
     const auto slot = slots_.find(next_out_);
-    return slot != slots_.end() && (slot->second.error || slot->second.done == options_.batch_size);
+    return slot != slots_.end() && (slot->second.error || slot->second.done == count_);
   });
   seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Slot& slot = slots_.at(next_out_);
@@ -48,6 +50,14 @@ Batch Loader::next() {
   return batch;
 }
 
+std::vector<int64_t> Loader::own_samples(int64_t step) {
+  const std::vector<int64_t> all = sampler_.batch(step);
+  if (options_.positions.empty()) return all;
+  std::vector<int64_t> own;
+  for (const int64_t position : options_.positions) own.push_back(all.at(static_cast<size_t>(position)));
+  return own;
+}
+
 void Loader::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -56,11 +66,11 @@ void Loader::work() {
     const int64_t step = next_in_;
     Slot& slot = slots_[step];
     if (slot.indices.empty()) {
-      slot.indices = sampler_.batch(step);
+      slot.indices = own_samples(step);
       slot.batch.indices = slot.indices;
     }
     const int64_t position = slot.taken++;
-    if (slot.taken == options_.batch_size) ++next_in_;
+    if (slot.taken == count_) ++next_in_;
     lock.unlock();
     try {
       int64_t used = 0;
@@ -72,7 +82,7 @@ void Loader::work() {
       slot.error = std::current_exception();
     }
     ++slot.done;
-    if (slot.error || slot.done == options_.batch_size) ready_.notify_all();
+    if (slot.error || slot.done == count_) ready_.notify_all();
     if (slot.error) return;
   }
 }
@@ -84,6 +94,7 @@ Sample Loader::load(int64_t index, int64_t epoch, int64_t& used_index) {
   used_index = index;
   for (int draw = 0; draw < kMaxDraws; ++draw) {
     if (!quarantine_.contains(used_index)) {
+      note_sample(used_index);
       try {
         Sample sample = dataset_.get(used_index);
         run_pipeline(pipeline_, sample, options_.seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(used_index));
@@ -114,16 +125,15 @@ void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
     if (!batch.images.defined()) {
       const auto type = image.is_bytes() ? torch::kUInt8 : torch::kFloat32;
       const auto pinned = torch::TensorOptions().pinned_memory(options_.pin_memory);
-      batch.images = torch::empty({options_.batch_size, image.height, image.width, image.channels}, pinned.dtype(type));
-      batch.labels = torch::empty({options_.batch_size, image.height, image.width}, pinned.dtype(torch::kInt16));
+      batch.images = torch::empty({count_, image.height, image.width, image.channels}, pinned.dtype(type));
+      batch.labels = torch::empty({count_, image.height, image.width}, pinned.dtype(torch::kInt16));
       batch.max_value = image.max_value;
     }
   }
   TSR_CHECK(
       batch.images.size(1) == image.height && batch.images.size(2) == image.width && batch.images.size(3) == image.channels,
       "samples of one batch must have one size: {} is {} x {} x {}, another is {} x {} x {}; end data.train.transforms with "
-      "random_crop, "
-      "resize or pad",
+      "random_crop, resize or pad",
       sample.id, image.height, image.width, image.channels, batch.images.size(1), batch.images.size(2), batch.images.size(3));
   TSR_CHECK((batch.images.scalar_type() == torch::kUInt8) == image.is_bytes() && batch.max_value == image.max_value,
             "samples of one batch must have one depth: {} differs from the others (8-bit and 16-bit files mixed); convert them "

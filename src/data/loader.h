@@ -15,8 +15,9 @@
 namespace tessera {
 
 struct LoaderOptions {
-  int64_t batch_size = 16;
+  int64_t batch_size = 16;  // global
   uint64_t seed = 0;
+  std::vector<int64_t> positions = {};  // of the global batch that are ours, in the order wanted; empty: all
   // performance
   int threads = 1;
   int prefetch = 4;  // batches held in memory at most
@@ -49,6 +50,7 @@ class Loader {
     std::exception_ptr error;
   };
 
+  std::vector<int64_t> own_samples(int64_t step);
   void work();
   Sample load(int64_t index, int64_t epoch, int64_t& used_index);
   void place(Slot& slot, int64_t position, Sample sample, int64_t index);
@@ -57,6 +59,7 @@ class Loader {
   const Pipeline& pipeline_;
   Quarantine& quarantine_;
   LoaderOptions options_;
+  int64_t count_;  // samples of a batch that are ours
   Sampler sampler_;
 
   std::mutex mutex_;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "core/image.h"
+#include "kernels/upsample_loss.h"
 
 namespace tessera {
 
@@ -12,27 +13,31 @@ CrossEntropyTerm::CrossEntropyTerm(std::string_view name, const std::vector<doub
 }
 
 at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
-  at::Tensor weights;       // as the scores, for the pixels
-  at::Tensor total_weight;  // of the labelled pixels of the global batch
-  if (class_weights_.defined()) {
-    weights = class_weights_.to(scores.log_probs.options());
-    total_weight = (class_weights_.to(context.sums.device()) * context.sums).sum();
-  } else {
-    total_weight = context.sums.sum();
-  }
-  // Without labelled pixels the sums below are 0; dividing by 1 keeps value and gradient 0.
+  // Weight of the labelled pixels of the global batch.
+  const at::Tensor& counts = context.sums;
+  at::Tensor total_weight = class_weights_.defined() ? (class_weights_.to(counts.device()) * counts).sum() : counts.sum();
+  // Without labelled pixels the sum is 0; dividing by 1 keeps value and gradient 0.
   total_weight = total_weight.masked_fill(total_weight.eq(0), 1.0);
+  return sum(scores) / total_weight;
+}
 
-  // Per pixel rather than summed by nll_loss2d: its sums use atomics on a GPU, so the value would change from run to run.
-  const at::Tensor nll = at::nll_loss2d(scores.log_probs, scores.labels, weights, at::Reduction::None, kIgnoreLabel);
-  at::Tensor sum = sum_images(nll);
-  if (label_smoothing_ > 0) {
-    const int64_t num_classes = scores.log_probs.size(1);
-    const at::Tensor weighted = weights.defined() ? scores.log_probs * weights.view({1, -1, 1, 1}) : scores.log_probs;
-    const at::Tensor all_classes = weighted.sum(1).neg().masked_fill(scores.ignored, 0.0);
-    sum = (1 - label_smoothing_) * sum + label_smoothing_ / static_cast<double>(num_classes) * sum_images(all_classes);
+at::Tensor CrossEntropyTerm::sum(const PixelScores& scores) const {
+  if (scores.fused()) {
+    CrossEntropyOptions options;
+    options.class_weights = class_weights_;
+    options.label_smoothing = label_smoothing_;
+    return upsample_cross_entropy(scores.logits(), scores.labels(), options);
   }
-  return sum / total_weight;
+  const at::Tensor& log_probs = scores.log_probs();
+  const at::Tensor weights = class_weights_.defined() ? class_weights_.to(log_probs.options()) : at::Tensor();
+  // Per pixel rather than summed by nll_loss2d: its sums use atomics on a GPU, so the value would change from run to run.
+  const at::Tensor nll = at::nll_loss2d(log_probs, scores.class_labels(), weights, at::Reduction::None, kIgnoreLabel);
+  const at::Tensor at_label = sum_images(nll);
+  if (label_smoothing_ == 0) return at_label;
+  const at::Tensor weighted = weights.defined() ? log_probs * weights.view({1, -1, 1, 1}) : log_probs;
+  const at::Tensor all_classes = weighted.sum(1).neg().masked_fill(scores.ignored(), 0.0);
+  const double share = label_smoothing_ / static_cast<double>(log_probs.size(1));
+  return (1 - label_smoothing_) * at_label + share * sum_images(all_classes);
 }
 
 }  // namespace tessera

@@ -12,11 +12,11 @@ namespace {
 PixelScores three_pixels() {
   const at::Tensor probs = at::tensor({0.5, 0.75, 0.9, 0.5, 0.25, 0.1}, at::kDouble).view({1, 2, 1, 3});
   const at::Tensor labels = at::tensor({0, 1, -1}, at::kLong).view({1, 1, 3});
-  return {probs.log(), labels, labels.eq(-1)};
+  return {probs.log(), labels};
 }
 
 LossContext context_of(const PixelScores& scores) {
-  return {count_labels(scores.labels, 2), at::Tensor(), scores.labels.numel()};
+  return {count_labels(scores.labels(), 2), at::Tensor(), scores.labels().numel()};
 }
 
 TEST(CrossEntropy, IsTheMeanOverLabelledPixels) {

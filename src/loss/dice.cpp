@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "kernels/upsample_loss.h"
 
 namespace tessera {
 namespace {
@@ -30,13 +31,14 @@ Dice dice_of(const at::Tensor& prediction_sums, const at::Tensor& label_counts, 
 }  // namespace
 
 at::Tensor DiceTerm::prediction_sums(const PixelScores& scores) const {
+  if (scores.fused()) return upsample_softmax_sums(scores.logits(), scores.labels());
   constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-  const int64_t num_classes = scores.log_probs.size(1);
+  const at::Tensor& log_probs = scores.log_probs();
   // Ignored pixels get probability 0 before exp, not after: one tensor of this size less to keep for the backward pass.
-  const at::Tensor probs = scores.log_probs.masked_fill(scores.ignored.unsqueeze(1), kMinusInfinity).exp();
-  const at::Tensor label = scores.labels.masked_fill(scores.ignored, 0);
+  const at::Tensor probs = log_probs.masked_fill(scores.ignored().unsqueeze(1), kMinusInfinity).exp();
+  const at::Tensor label = scores.class_labels().masked_fill(scores.ignored(), 0);
   const at::Tensor of_label = probs.gather(1, label.unsqueeze(1)).flatten().to(at::kDouble);
-  const at::Tensor intersection = at::zeros({num_classes}, of_label.options()).index_add(0, label.flatten(), of_label);
+  const at::Tensor intersection = at::zeros({log_probs.size(1)}, of_label.options()).index_add(0, label.flatten(), of_label);
   return at::stack({intersection, probs.sum({2, 3}).to(at::kDouble).sum(0)});
 }
 
@@ -44,9 +46,9 @@ at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context
   const at::Tensor own = prediction_sums(scores);
   if (!context.prediction_sums.defined()) {
     // Not an assert: a trainer that forgets a pass would learn from wrong gradients without a sign.
-    TSR_CHECK(scores.labels.numel() == context.pixels,
+    TSR_CHECK(scores.labels().numel() == context.pixels,
               "expected the prediction sums of all {} pixels of the batch before the Dice loss of {} of them", context.pixels,
-              scores.labels.numel());
+              scores.labels().numel());
     return dice_of(own, context.sums, smooth_, first_class_).value;
   }
   // The linearisation of Note [Exact over micro-batches]: slopes at the global sums times this micro-batch's sums.
@@ -56,7 +58,7 @@ at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context
   const at::Tensor slopes = at::stack({slope_intersection, slope_predicted});
   // A constant makes the values add up to the Dice loss too. It is dealt out by labelled pixels, which add up to 1.
   const at::Tensor constant = global.value - (slopes * context.prediction_sums).sum();
-  const at::Tensor labelled = scores.ignored.logical_not().sum().to(at::kDouble);
+  const at::Tensor labelled = scores.ignored().logical_not().sum().to(at::kDouble);
   return (slopes * own).sum() + constant * (labelled / context.sums.sum().clamp_min(1.0));
 }
 

@@ -14,11 +14,11 @@ PixelScores four_pixels() {
                                       at::kDouble)
                                .view({1, 3, 1, 4});
   const at::Tensor labels = at::tensor({0, 0, 1, -1}, at::kLong).view({1, 1, 4});
-  return {probs.log(), labels, labels.eq(-1)};
+  return {probs.log(), labels};
 }
 
 LossContext context_of(const PixelScores& scores) {
-  return {count_labels(scores.labels, 3), at::Tensor(), scores.labels.numel()};
+  return {count_labels(scores.labels(), 3), at::Tensor(), scores.labels().numel()};
 }
 
 TEST(Dice, SumsLeaveIgnoredPixelsOut) {
@@ -40,8 +40,8 @@ TEST(Dice, FirstClassLeavesTheBackgroundOut) {
 }
 
 TEST(Dice, PerfectPredictionGivesZero) {
-  PixelScores scores = four_pixels();
-  scores.log_probs = at::one_hot(scores.labels.clamp_min(0), 3).permute({0, 3, 1, 2}).to(at::kDouble).log();
+  const at::Tensor labels = four_pixels().labels();
+  const PixelScores scores(at::one_hot(labels.clamp_min(0), 3).permute({0, 3, 1, 2}).to(at::kDouble).log(), labels);
   EXPECT_EQ(DiceTerm(1e-5, 0).value(scores, context_of(scores)).item<double>(), 0);
 }
 

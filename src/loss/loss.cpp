@@ -62,7 +62,7 @@ class SumLoss final : public Loss {
     TSR_CHECK(logits.dim() == 4 && logits.size(1) == logit_channels_,
               "expected logits with {} channels for this loss and {} classes, got {}", logit_channels_, num_classes_,
               logits.dim() == 4 ? logits.size(1) : 0);
-    return score_pixels(logits, labels);
+    return PixelScores(logits, labels);
   }
 
   int num_classes_;

@@ -8,20 +8,30 @@
 
 namespace tessera {
 
-PixelScores score_pixels(const at::Tensor& logits, const at::Tensor& labels) {
+PixelScores::PixelScores(const at::Tensor& logits, const at::Tensor& labels) : logits_(logits), labels_(labels) {
   TSR_CHECK(logits.dim() == 4 && labels.dim() == 3 && logits.size(0) == labels.size(0),
             "expected logits (N, C, h, w) and labels (N, H, W) of the same images, got {} and {}",
             fmt::join(logits.sizes(), " x "), fmt::join(labels.sizes(), " x "));
-  PixelScores scores;
-  scores.labels = labels.to(at::kLong);
-  scores.ignored = labels.eq(kIgnoreLabel);
+}
 
-  at::Tensor full = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
-  const auto label_hw = labels.sizes().slice(1);
+const at::Tensor& PixelScores::class_labels() const {
+  if (!class_labels_.defined()) class_labels_ = labels_.to(at::kLong);
+  return class_labels_;
+}
+
+const at::Tensor& PixelScores::ignored() const {
+  if (!ignored_.defined()) ignored_ = labels_.eq(kIgnoreLabel);
+  return ignored_;
+}
+
+const at::Tensor& PixelScores::log_probs() const {
+  if (log_probs_.defined()) return log_probs_;
+  at::Tensor full = logits_.scalar_type() == at::kDouble ? logits_ : logits_.to(at::kFloat);
+  const auto label_hw = labels_.sizes().slice(1);
   if (full.sizes().slice(2) != label_hw) full = at::upsample_bilinear2d(full, label_hw, /*align_corners=*/false);
   // The sigmoid of one logit x is the softmax of (0, x): binary losses are the two-class ones from here on.
-  scores.log_probs = full.size(1) == 1 ? at::cat({at::log_sigmoid(-full), at::log_sigmoid(full)}, 1) : at::log_softmax(full, 1);
-  return scores;
+  log_probs_ = full.size(1) == 1 ? at::cat({at::log_sigmoid(-full), at::log_sigmoid(full)}, 1) : at::log_softmax(full, 1);
+  return log_probs_;
 }
 
 at::Tensor sum_images(const at::Tensor& values) {

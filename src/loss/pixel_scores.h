@@ -3,15 +3,27 @@
 
 namespace tessera {
 
-// What all terms of a loss look at, made once per micro-batch.
-struct PixelScores {
-  at::Tensor log_probs;  // (N, K, H, W) float32 or float64, with gradient
-  at::Tensor labels;     // (N, H, W) int64, kIgnoreLabel where ignored
-  at::Tensor ignored;    // (N, H, W) bool
-};
+// What all terms of a loss look at, made once per micro-batch. Terms with a fused kernel take the logits as they are; for the
+// others they are upsampled, once. Not for several threads.
+class PixelScores {
+ public:
+  // logits: (N, C, h, w); labels: (N, H, W). C = 1 is the logit of class 1 of two classes (sigmoid), else softmax over C.
+  PixelScores(const at::Tensor& logits, const at::Tensor& labels);
 
-// logits: (N, C, h, w); labels: (N, H, W). C = 1 is the logit of class 1 of two classes (sigmoid), else softmax over C.
-PixelScores score_pixels(const at::Tensor& logits, const at::Tensor& labels);
+  const at::Tensor& logits() const { return logits_; }
+  const at::Tensor& labels() const { return labels_; }
+
+  // Whether kernels/upsample_loss.h can take logits and labels: not for a sigmoid, and so far not on a GPU.
+  bool fused() const { return logits_.is_cpu() && logits_.size(1) > 1; }
+
+  const at::Tensor& log_probs() const;     // (N, K, H, W) float32 or float64, with gradient
+  const at::Tensor& class_labels() const;  // (N, H, W) int64, kIgnoreLabel where ignored
+  const at::Tensor& ignored() const;       // (N, H, W) bool
+
+ private:
+  at::Tensor logits_, labels_;
+  mutable at::Tensor log_probs_, class_labels_, ignored_;  // made when first asked for
+};
 
 // Sum of all values as float64. Values are first summed within each image, so that the sums of an image do not depend on which
 // others are in the micro-batch.

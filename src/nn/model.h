@@ -44,6 +44,14 @@ class SegmentationModel : public torch::nn::Module {
   // lr * decay^(num_depths() - 1 - depth_of(name)).
   virtual int64_t num_depths() const { return 1; }
   virtual int64_t depth_of(const std::string& parameter) const { return static_cast<void>(parameter), 0; }
+
+  // Parts, named by their path ("backbone.layer1", "encoder.pos_embed"), that are not trained from now on: their parameters
+  // get no gradient, their layers stay in evaluation mode. Throws UsageError for a path that is not there.
+  void freeze(const std::vector<std::string>& parts);
+  void train(bool on = true) override;
+
+ private:
+  std::vector<std::shared_ptr<torch::nn::Module>> frozen_;
 };
 
 using ModelPtr = std::shared_ptr<SegmentationModel>;

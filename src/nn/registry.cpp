@@ -1,44 +1,50 @@
 #include "nn/registry.h"
 
+#include <algorithm>
+
+#include "config/writer.h"
 #include "nn/blocks/dropout.h"
 #include "nn/model.h"
-#include "nn/models/deeplabv3.h"
-#include "nn/models/deeplabv3plus.h"
-#include "nn/models/fcn.h"
-#include "nn/models/pspnet.h"
-#include "nn/models/segmenter.h"
-#include "nn/models/unet.h"
-#include "nn/models/unet_resnet.h"
-#include "nn/models/upernet.h"
-#include "nn/models/upernet_vit.h"
 
 namespace tessera {
+
+#define TESSERA_MODEL(name) ModelPtr make_##name(const ModelConfig& config, const ModelShape& shape);
+#include "nn/models.def"
+#undef TESSERA_MODEL
+
 namespace {
 
 using ModelFactory = ModelPtr (*)(const ModelConfig&, const ModelShape&);
 
 const Registry<ModelFactory>& models() {
+#define TESSERA_MODEL(name) {#name, make_##name},
   static const Registry<ModelFactory> table{"model",
                                             {
-                                                {"deeplabv3", make_deeplabv3},
-                                                {"deeplabv3plus", make_deeplabv3plus},
-                                                {"fcn", make_fcn},
-                                                {"pspnet", make_pspnet},
-                                                {"segmenter", make_segmenter},
-                                                {"unet", make_unet},
-                                                {"unet_resnet", make_unet_resnet},
-                                                {"upernet", make_upernet},
-                                                {"upernet_vit", make_upernet_vit},
+#include "nn/models.def"
                                             }};
+#undef TESSERA_MODEL
   return table;
+}
+
+// Models with a group of their own in the config do not look at model.options.
+void check_options(const ModelConfig& config) {
+  if (config.options.map.empty()) return;
+  ModelConfig defaults;
+  const auto lines = ConfigWriter::lines(defaults);
+  const bool has_group =
+      std::any_of(lines.begin(), lines.end(), [&](const SchemaLine& line) { return line.is_group && line.key == config.name; });
+  if (has_group) fail_usage("model {} does not read model.options; its settings are in model.{}", config.name, config.name);
 }
 
 }  // namespace
 
 ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t seed) {
-  ModelPtr model = models().at(config.name)(config, shape);
+  const ModelFactory make = models().at(config.name);
+  check_options(config);
+  ModelPtr model = make(config, shape);
   number_random_layers(*model);
   model->init(seed);
+  model->freeze(config.freeze);
   return model;
 }
 

@@ -84,12 +84,15 @@ ModelSummary summarize(SegmentationModel& model, int64_t channels, int64_t heigh
   model.eval();
   const at::Tensor any = model.parameters().front();
   Tree tree(model);
+  ModelOutput output;
   {
     const OpCounter counter([&](const CountedOp& op) { tree.add(op); });
-    model.forward(at::zeros({1, channels, height, width}, any.options().requires_grad(false)));
+    output = model.forward(at::zeros({1, channels, height, width}, any.options().requires_grad(false)));
   }
   model.train(training);
-  return {tree.take()};
+  ModelSummary summary{tree.take()};
+  summary.layers.front().output_shape = output.logits.sizes().vec();  // its last counted operator may be another
+  return summary;
 }
 
 }  // namespace tessera

@@ -26,6 +26,17 @@ TEST(ParamRuns, EqualTreatmentIsOneRun) {
   EXPECT_EQ(make_runs(kSpans, config), (std::vector<ParamRun>{{0, 31, 1, 0.1}}));
 }
 
+TEST(ParamRuns, TheLongestNamedPartSetsTheRate) {
+  OptimizerConfig config;
+  config.decay_norm_and_bias = true;
+  config.head_lr_multiplier = 10;
+  config.lr_multipliers = {{"head", 0.5}, {"head.bias", 2}, {"bn", 0}};
+  const std::vector<ParamRun> expected = {{0, 20, 1, 0}, {20, 24, 0, 0}, {24, 30, 5, 0}, {30, 31, 20, 0}};
+  EXPECT_EQ(make_runs(kSpans, config), expected);
+  config.lr_multipliers = {{"conv", 0.5}};  // conv1 and conv2 are parts, conv is none
+  EXPECT_THROW(make_runs(kSpans, config), UsageError);
+}
+
 TEST(ParamRuns, OverlapIsRefused) {
   EXPECT_THROW(make_runs({{"a", 0, 4, false, false}, {"b", 3, 4, false, false}}, {}), Error);
 }

@@ -83,4 +83,10 @@ void check_schedule(const ScheduleConfig& config) {
             config.min_momentum, config.max_momentum);
 }
 
+double scaled_lr(const OptimizerConfig& config, int64_t batch_size) {
+  if (config.lr_scaling == LrScaling::kNone) return config.lr;
+  const double ratio = static_cast<double>(batch_size) / static_cast<double>(config.base_batch);
+  return config.lr * (config.lr_scaling == LrScaling::kLinear ? ratio : std::sqrt(ratio));
+}
+
 }  // namespace tessera

@@ -16,4 +16,7 @@ std::optional<double> momentum_at(const ScheduleConfig& config, int64_t step, in
 // Throws Error for settings that contradict one another.
 void check_schedule(const ScheduleConfig& config);
 
+// optimizer.lr for a global batch of this size: see optimizer.lr_scaling.
+double scaled_lr(const OptimizerConfig& config, int64_t batch_size);
+
 }  // namespace tessera

@@ -1,5 +1,6 @@
 #include "tensor/step_context.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera {
@@ -11,6 +12,15 @@ StepContext& current() {
 }
 
 }  // namespace
+
+std::vector<NormSegment> norm_segments(int64_t count, int64_t group) {
+  std::vector<NormSegment> segments;
+  for (int64_t begin = 0; begin < count; begin += group) {
+    const int64_t end = std::min(begin + group, count);
+    segments.push_back({.begin = begin, .end = end, .unit = begin / group, .unit_size = end - begin});
+  }
+  return segments;
+}
 
 const StepContext& step_context() {
   return current();

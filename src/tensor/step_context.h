@@ -2,16 +2,47 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace tessera {
 
+// Samples [begin, end) of a pass that are of one batch-norm unit; see Note [Batch-norm units] and Note [Who computes what].
+struct NormSegment {
+  int64_t begin = 0, end = 0;
+  int64_t unit = 0;       // of the global batch
+  int64_t unit_size = 0;  // its samples, on all ranks
+  int64_t row = -1;       // of the statistics that ranks exchange; -1: the unit is whole here
+  bool counts = true;     // false: a stand-in on a rank without a sample, which no statistics see
+  bool owner = true;      // this rank adds the unit to the running averages
+};
+
+// Consecutive units of `group` samples that make up a pass of `count`.
+std::vector<NormSegment> norm_segments(int64_t count, int64_t group);
+
+// Adds up statistics over ranks, in place.
+class NormExchange {
+ public:
+  virtual ~NormExchange() = default;
+  virtual void sum(at::Tensor& statistics) = 0;
+};
+
+// Takes a unit's statistics for the running averages, where a layer cannot update them itself.
+class NormStatistics {
+ public:
+  virtual ~NormStatistics() = default;
+  virtual void add(const at::Tensor& running, const at::Tensor& value, int64_t unit, double momentum) = 0;
+};
+
 // What layers need to know of the step they run in so that their randomness and their statistics do not depend on where
-// they run: which samples they see, and how many samples form a batch-norm unit. Set by the trainer around each forward pass.
+// they run: which samples they see, and which of them form a batch-norm unit. Set by the trainer around each forward pass.
 struct StepContext {
   uint64_t seed = 0;
   int64_t step = 0;
-  int64_t norm_group = 0;  // 0: the whole batch is one unit
-  at::Tensor sample_ids;   // (N) int64, on the device of the batch
+  at::Tensor sample_ids = {};                    // (N) int64, on the device of the batch
+  std::vector<NormSegment> segments = {};        // in order, those with a row first; empty: the whole pass is one unit
+  int64_t norm_rows = 0;                         // units that ranks share in this pass
+  NormExchange* exchange = nullptr;              // when norm_rows > 0
+  NormStatistics* running_statistics = nullptr;  // null: layers update their running averages themselves
 };
 
 const StepContext& step_context();

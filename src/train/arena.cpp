@@ -33,10 +33,9 @@ Arena::Arena(SegmentationModel& model, at::Device device, at::ScalarType type, b
   model.to(device, type);  // frozen parameters stay outside the arena
   const auto heads = model.head_prefixes(), undecayed = model.no_weight_decay();
   int64_t total = 0;
-  std::vector<at::Tensor> parameters;
   for (const auto& item : model.named_parameters()) {
     if (!item.value().requires_grad()) continue;
-    parameters.push_back(item.value());
+    parameters_.push_back(item.value());
     const bool head =
         std::any_of(heads.begin(), heads.end(), [&](const std::string& prefix) { return item.key().starts_with(prefix); });
     const bool plain = std::find(undecayed.begin(), undecayed.end(), item.key()) != undecayed.end() ||
@@ -49,7 +48,7 @@ Arena::Arena(SegmentationModel& model, at::Device device, at::ScalarType type, b
   params_ = at::zeros({total}, options);
   grads_ = at::zeros({total}, options);
   for (size_t i = 0; i < spans_.size(); ++i) {
-    at::Tensor& value = parameters[i];
+    at::Tensor& value = parameters_[i];
     at::Tensor home = view_like(params_, spans_[i].offset, value, channels_last);
     home.copy_(value);
     value.set_data(home);
@@ -68,6 +67,12 @@ Arena::Arena(SegmentationModel& model, at::Device device, at::ScalarType type, b
     value.set_data(home);
     offset += aligned(value.numel(), type);
   }
+}
+
+std::vector<GradientPlace> Arena::places() const {
+  std::vector<GradientPlace> places;
+  for (size_t i = 0; i < spans_.size(); ++i) places.push_back({parameters_[i], spans_[i].offset, spans_[i].numel});
+  return places;
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "dist/gradient_reducer.h"
 #include "nn/model.h"
 #include "optim/param_runs.h"
 
@@ -23,10 +24,12 @@ class Arena {
   at::Tensor& grads() { return grads_; }
   at::Tensor& buffers() { return buffers_; }
   const std::vector<ParamSpan>& spans() const { return spans_; }
+  std::vector<GradientPlace> places() const;  // the parameters themselves, as the exchange of gradients wants them
 
  private:
   at::Tensor params_, grads_, buffers_;
   std::vector<ParamSpan> spans_;
+  std::vector<at::Tensor> parameters_;  // of the spans
 };
 
 }  // namespace tessera

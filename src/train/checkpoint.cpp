@@ -18,8 +18,16 @@ std::string hash_of(std::span<const uint8_t> bytes) {
 }
 
 json state_json(const TrainState& s, const ClassTable& classes) {
-  return {{"format", 1},
-          {"step", s.step},
+  json j = to_json(s);
+  j["format"] = 1;
+  j["classes"] = {{"names", classes.names}, {"palette", classes.palette}};
+  return j;
+}
+
+}  // namespace
+
+json to_json(const TrainState& s) {
+  return {{"step", s.step},
           {"evaluated_step", s.evaluated_step},
           {"best_step", s.best_step},
           {"best_value", s.best_value},
@@ -27,11 +35,10 @@ json state_json(const TrainState& s, const ClassTable& classes) {
           {"loss_scale", s.loss_scale},
           {"loss_scale_good_steps", s.loss_scale_good_steps},
           {"optimizer_steps", s.optimizer_steps},
-          {"seconds", s.seconds},
-          {"classes", {{"names", classes.names}, {"palette", classes.palette}}}};
+          {"seconds", s.seconds}};
 }
 
-TrainState state_from(const json& j) {
+TrainState state_from_json(const json& j) {
   TrainState s;
   s.step = j.at("step");
   s.evaluated_step = j.at("evaluated_step");
@@ -44,8 +51,6 @@ TrainState state_from(const json& j) {
   s.seconds = j.at("seconds");
   return s;
 }
-
-}  // namespace
 
 std::string checkpoint_name(int64_t step) {
   return fmt::format("step-{:08}", step);
@@ -102,7 +107,7 @@ Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
     if (with_optimizer)
       result.optimizer = parse_safetensors(get("optimizer.safetensors"), (folder / "optimizer.safetensors").string()).tensors;
     const json state = json::parse(get("state.json"));
-    result.state = state_from(state);
+    result.state = state_from_json(state);
     result.classes = {state.at("classes").at("names"), state.at("classes").at("palette")};
     const auto config = get("config.yaml");
     result.config_yaml.assign(config.begin(), config.end());

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/image.h"
@@ -19,6 +20,9 @@ struct TrainState {
   int64_t optimizer_steps = 0;
   double seconds = 0;  // spent training so far
 };
+
+nlohmann::json to_json(const TrainState& state);
+TrainState state_from_json(const nlohmann::json& json);  // throws for one that is not whole
 
 // Note [Checkpoint]
 // A folder `step-00001200` with model.safetensors, optimizer.safetensors, state.json (TrainState, classes), config.yaml (the

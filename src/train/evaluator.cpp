@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/parallel_map.h"
+#include "core/rank_status.h"
 #include "data/transforms/make_pipeline.h"
 
 namespace tessera {
@@ -36,8 +37,17 @@ at::Tensor image_tensor(const Image& image) {
 }
 
 Evaluator::Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine,
-                     int threads)
-    : experiment_(experiment), dataset_(dataset), pipeline_(pipeline), quarantine_(quarantine), threads_(threads) {}
+                     int threads, int rank, int size)
+    : experiment_(experiment),
+      dataset_(dataset),
+      pipeline_(pipeline),
+      quarantine_(quarantine),
+      threads_(threads),
+      block_(experiment.eval.batch_size > 0 ? experiment.eval.batch_size : experiment.train.batch_size) {
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    if (i / block_ % size == rank) own_.push_back(i);
+  }
+}
 
 EvalSample Evaluator::load(int64_t index) const {
   EvalSample result;
@@ -82,11 +92,10 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     group.clear();
   };
 
-  const auto batch =
-      static_cast<size_t>(experiment_.eval.batch_size > 0 ? experiment_.eval.batch_size : experiment_.train.batch_size);
-  ParallelMap<Loaded> loads(dataset_.size(), threads_, 2 * static_cast<int64_t>(batch) + threads_, [&](int64_t index) {
+  ParallelMap<Loaded> loads(own_images(), threads_, 2 * block_ + threads_, [&](int64_t at) {
     Loaded loaded;
-    loaded.index = index;
+    const int64_t index = loaded.index = own_[static_cast<size_t>(at)];
+    note_sample(index);
     try {
       loaded.good = load(index);
     } catch (const BadSample& e) {
@@ -94,7 +103,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     }
     return loaded;
   });
-  std::vector<Loaded> group;  // consecutive images of one size and depth
+  std::vector<Loaded> group;  // images of one block, of one size and depth
   int64_t done = 0;
   while (auto loaded = loads.next()) {
     if (!loaded->good) {
@@ -104,8 +113,8 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
       const Image& image = loaded->good->sample.image;
       if (!group.empty()) {
         const Image& first = group[0].good->sample.image;
-        if (group.size() == batch || first.size() != image.size() || first.is_bytes() != image.is_bytes() ||
-            first.max_value != image.max_value)
+        if (group[0].index / block_ != loaded->index / block_ || first.size() != image.size() ||
+            first.is_bytes() != image.is_bytes() || first.max_value != image.max_value)
           measure(group);
       }
       group.push_back(std::move(*loaded));

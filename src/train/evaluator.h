@@ -37,11 +37,15 @@ struct EvalSample {
 // Measures a model on every sample of a data set exactly once. Bad samples are quarantined and left out, never replaced.
 class Evaluator {
  public:
-  // Everything passed by reference must outlive the evaluator.
-  Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine,
-            int threads);
+  // Everything passed by reference must outlive the evaluator. With several ranks each takes every size-th block of images,
+  // starting with block `rank`: which images share a forward pass does not depend on the number of ranks.
+  Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine, int threads,
+            int rank = 0, int size = 1);
 
+  // This rank's images. `progress` counts them, up to `own_images`.
   EvalResult run(const Predictor& predictor, const std::function<void(int64_t done)>& progress = {}) const;
+
+  int64_t own_images() const { return static_cast<int64_t>(own_.size()); }
 
   // Sample `index` as `run` sees it. Throws BadSample.
   EvalSample load(int64_t index) const;
@@ -55,6 +59,8 @@ class Evaluator {
   const Pipeline& pipeline_;
   Quarantine& quarantine_;
   int threads_;
+  int64_t block_;             // images that may share a forward pass
+  std::vector<int64_t> own_;  // indices
 };
 
 // (1, H, W, C) tensor of an image's pixels.

@@ -1,5 +1,6 @@
 #include "train/inference.h"
 
+#include "core/files.h"
 #include "loss/loss.h"
 #include "tensor/device.h"
 #include "train/checkpoint_store.h"
@@ -8,14 +9,28 @@
 
 namespace tessera {
 
-TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides) {
-  const std::filesystem::path folder = resolve_checkpoint(given);
-  const Checkpoint checkpoint = read_checkpoint(folder, /*with_optimizer=*/false);
-  Node node = parse_config(checkpoint.config_yaml, (folder / "config.yaml").string());
+namespace {
+
+Experiment experiment_of(const std::string& yaml, const std::filesystem::path& folder,
+                         const std::vector<std::string>& overrides) {
+  Node node = parse_config(yaml, (folder / "config.yaml").string());
   // A run made on a GPU machine must open on a laptop too.
   apply_override(node, "train.device=auto");
   for (const std::string& text : overrides) apply_override(node, text);
-  const Experiment experiment = read_experiment(node);
+  return read_experiment(node);
+}
+
+}  // namespace
+
+Experiment trained_experiment(const std::filesystem::path& given, const std::vector<std::string>& overrides) {
+  const std::filesystem::path folder = resolve_checkpoint(given);
+  return experiment_of(read_text(folder / "config.yaml"), folder, overrides);
+}
+
+TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides) {
+  const std::filesystem::path folder = resolve_checkpoint(given);
+  const Checkpoint checkpoint = read_checkpoint(folder, /*with_optimizer=*/false);
+  const Experiment experiment = experiment_of(checkpoint.config_yaml, folder, overrides);
   const at::Device device = pick_device(experiment.train.device);
   const ModelShape shape{experiment.data.channels, logit_channels(experiment.loss, checkpoint.classes.size())};
   ModelPtr model = make_model(experiment.model, shape, 0);

@@ -26,4 +26,7 @@ struct TrainedModel {
 // the checkpoint's config.
 TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides);
 
+// The experiment alone, which is quick.
+Experiment trained_experiment(const std::filesystem::path& given, const std::vector<std::string>& overrides);
+
 }  // namespace tessera

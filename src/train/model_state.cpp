@@ -39,8 +39,4 @@ void load_model_state(SegmentationModel& model, const NamedTensors& values) {
   copy_by_name(model_state(model), values, "weight");
 }
 
-void load_optimizer_state(Optimizer& optimizer, const NamedTensors& values) {
-  copy_by_name(optimizer.state(), values, "optimizer state");
-}
-
 }  // namespace tessera

@@ -11,6 +11,4 @@ NamedTensors model_state(const SegmentationModel& model);
 // Copies values into the model's tensors, in place. Every name and shape must match, both ways. Throws Error.
 void load_model_state(SegmentationModel& model, const NamedTensors& values);
 
-void load_optimizer_state(Optimizer& optimizer, const NamedTensors& values);
-
 }  // namespace tessera

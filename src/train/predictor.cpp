@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "data/normalize.h"
+#include "kernels/upsample_argmax.h"
 #include "train/precision.h"
 #include "train/window.h"
 
@@ -113,9 +114,9 @@ at::Tensor Predictor::sliding_window(const at::Tensor& x) const {
   return sum / total;
 }
 
-at::Tensor Predictor::to_original(const at::Tensor& scores, const Placement* placement) const {
+Predictor::Part Predictor::original_part(const at::Tensor& scores, const Placement* placement) const {
   at::Tensor x = scores.unsqueeze(0);
-  if (placement == nullptr) return x;
+  if (placement == nullptr) return {x, x.size(2), x.size(3)};
   TSR_CHECK(placement->complete,
             "the validation transforms cut pixels away, so predictions cannot be taken back to the original image; use resize "
             "or pad instead of a crop, or set eval.at=processed");
@@ -124,19 +125,22 @@ at::Tensor Predictor::to_original(const at::Tensor& scores, const Placement* pla
   const int64_t y = round(placement->y), left = round(placement->x);
   x = x.slice(2, y, y + std::max<int64_t>(1, round(placement->height)))
           .slice(3, left, left + std::max<int64_t>(1, round(placement->width)));
-  return resize_scores(x, placement->original.height, placement->original.width);
+  return {x, placement->original.height, placement->original.width};
 }
 
 at::Tensor Predictor::classes(const at::Tensor& scores, const Placement* placement) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor x = to_original(scores, placement)[0];
+  const auto [part, height, width] = original_part(scores, placement);
+  if (part.size(1) > 1 && part.is_cpu()) return upsample_argmax(part, height, width)[0];
+  const at::Tensor x = resize_scores(part, height, width)[0];
   if (x.size(0) == 1) return (x[0] > (averages_views() ? 0.5 : 0.0)).to(at::kShort);
   return x.argmax(0).to(at::kShort);
 }
 
 at::Tensor Predictor::probabilities(const at::Tensor& scores, const Placement* placement) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor x = to_original(scores, placement);
+  const auto [part, height, width] = original_part(scores, placement);
+  const at::Tensor x = resize_scores(part, height, width);
   const at::Tensor p = averages_views() ? x : to_probabilities(x);
   return (p.size(1) == 1 ? at::cat({1 - p, p}, 1) : p)[0];
 }

@@ -29,7 +29,12 @@ class Predictor {
   at::Tensor view_scores(const at::Tensor& x) const;  // (N, C, H, W) normalised -> (N, K, H, W)
   at::Tensor network(const at::Tensor& x) const;      // whole frame, any size
   at::Tensor sliding_window(const at::Tensor& x) const;
-  at::Tensor to_original(const at::Tensor& scores, const Placement* placement) const;
+  // The part of an image's scores that shows the original, (1, K, h, w), and the original's size.
+  struct Part {
+    at::Tensor scores;
+    int64_t height, width;
+  };
+  Part original_part(const at::Tensor& scores, const Placement* placement) const;
   bool averages_views() const;
 
   EvalConfig eval_;

@@ -1,14 +1,14 @@
 #pragma once
-#include <filesystem>
-
 #include "nn/model.h"
 #include "weights/match.h"
 
 namespace tessera {
 
-// Weights of a file (.pth, safetensors, .npz; of torchvision, timm, mmsegmentation, smp, Segmenter, or our own) into a model.
-// The head is left fresh where its classes differ. Throws Error when the file has nothing for a part outside the head, unless
-// `allow_missing`; the model is then as it was.
-MatchReport load_pretrained(SegmentationModel& model, const std::filesystem::path& file, bool allow_missing);
+// Weights (.pth, safetensors, .npz; of torchvision, timm, mmsegmentation, smp, Segmenter, or our own) into the model that
+// `config` describes. `config.pretrained` is a file, a URL, or a name of `tessera models pretrained`; the latter two are
+// fetched if the cache lacks them. The head is left fresh where its classes differ; a ViT's position embeddings are resized to
+// its image size, as config says. Throws Error when the file has nothing for a part outside the head, unless
+// `config.allow_missing`; the model is then as it was.
+MatchReport load_pretrained(SegmentationModel& model, const ModelConfig& config);
 
 }  // namespace tessera

@@ -12,9 +12,9 @@ namespace tessera {
 namespace {
 
 // Groups and keys that do not change what is learned.
-constexpr std::array kFree = {"run.",         "eval.",           "checkpoint.", "data.threads",       "data.prefetch",
-                              "data.path",    "data.train.path", "data.val",    "data.max_bad_share", "train.micro_batch",
-                              "train.device", "train.threads"};
+constexpr std::array kFree = {"run.",         "eval.",           "checkpoint.",    "data.threads",       "data.prefetch",
+                              "data.path",    "data.train.path", "data.val",       "data.max_bad_share", "train.micro_batch",
+                              "train.device", "train.threads",   "dist.bucket_mb", "dist.rank_weights",  "dist.timeout_s"};
 
 std::map<std::string, std::string> values_of(Experiment experiment) {
   std::map<std::string, std::string> values;
@@ -38,8 +38,10 @@ void check_same_experiment(const std::string& saved_yaml, const Experiment& now)
       changes.push_back(fmt::format("{}: {} in the run, {} now", key, found->second, value));
   }
   if (!changes.empty()) {
-    fail_usage("this would not resume the run but change it:\n  {}\nuse the same values, or another run.dir for a new run",
-               fmt::join(changes, "\n  "));
+    fail_usage(
+        "this would not resume the run but change it:\n  {}\nuse the "
+        "same values, or another run.dir for a new run",
+        fmt::join(changes, "\n  "));
   }
 }
 

@@ -60,17 +60,22 @@ fs::path run_folder(const Experiment& experiment) {
   return fs::path("runs") / (experiment.run.name.empty() ? "run" : experiment.run.name);
 }
 
-RunResult run_training(const Experiment& experiment, bool resume) {
+RunResult run_training(const Experiment& experiment, const RunOptions& options, World& world) {
   const fs::path folder = run_folder(experiment);
-  claim_folder(folder, resume);
-  Trainer trainer(experiment, {folder, resume});
+  if (world.is_first()) claim_folder(folder, options.resume);
+  catch_stop_signals();
+  Trainer trainer(experiment,
+                  {folder, options.resume, options.device, options.sharded, options.autotune_exchange, options.timeline},
+                  world);
+  if (!world.is_first()) return trainer.run();
+
   write_file(folder / "config.yaml", experiment_yaml(experiment));
   nlohmann::json environment = describe_environment();
   environment["device"] = trainer.device();
+  environment["ranks"] = world.size();
   environment["model"] = {{"name", experiment.model.name}, {"parameters", trainer.num_parameters()}};
   environment["classes"] = {{"names", trainer.classes().names}, {"palette", trainer.classes().palette}};
   write_file(folder / "environment.json", environment.dump(2));
-
   trainer.add_hook(std::make_unique<ConsoleHook>());
   trainer.add_hook(std::make_unique<RunLogHook>());
   TensorBoardHook* board = nullptr;
@@ -79,7 +84,6 @@ RunResult run_training(const Experiment& experiment, bool resume) {
     board = hook.get();
     trainer.add_hook(std::move(hook));
   }
-  catch_stop_signals();
   RunResult result = trainer.run();
 
   if (result.last_eval && result.signal == 0) {

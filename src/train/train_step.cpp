@@ -2,15 +2,17 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/rank_status.h"
 #include "data/normalize.h"
+#include "nn/blocks/batch_norm.h"
 #include "optim/clip.h"
 #include "optim/schedule.h"
 #include "tensor/device.h"
-#include "tensor/step_context.h"
 
 namespace tessera {
 namespace {
@@ -21,61 +23,157 @@ bool is_out_of_memory(const c10::Error& error) {
   return dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || text.find("not enough memory") != std::string::npos;
 }
 
+bool has_batch_norm(const SegmentationModel& model) {
+  const auto modules = model.modules(/*include_self=*/false);
+  return std::any_of(modules.begin(), modules.end(),
+                     [](const auto& module) { return dynamic_cast<const BatchNorm2dImpl*>(module.get()) != nullptr; });
+}
+
+class RankNormExchange : public NormExchange {
+ public:
+  explicit RankNormExchange(Communicator& communicator) : communicator_(communicator) {}
+  void sum(at::Tensor& statistics) override { communicator_.sum(statistics); }
+
+ private:
+  Communicator& communicator_;
+};
+
+World& alone() {
+  static World world;
+  return world;
+}
+
 }  // namespace
 
+// A rank's part of a step, on its device.
+struct TrainStep::Inputs {
+  at::Tensor images, labels;
+  float max_value = 1;
+  std::vector<int64_t> ids;
+  int64_t step = 0;
+  LossContext context, aux_context;  // their sums over predictions differ
+  std::optional<ModelOutput> first;  // of the only pass, where the sums needed it already
+
+  at::Tensor labels_of(const Pass& pass) const { return labels.narrow(0, pass.begin, pass.end - pass.begin); }
+};
+
 TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_classes, at::Device device)
+    : TrainStep(experiment, std::move(model), num_classes, device, alone()) {}
+
+TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_classes, at::Device device, World& world,
+                     const StepOptions& options)
     : experiment_(experiment),
       model_(std::move(model)),
       device_(device),
+      world_(world),
       arena_(*model_, device, parameter_type(experiment.train.precision), experiment.train.channels_last),
       loss_(make_loss(experiment.loss, num_classes)),
-      optimizer_(make_optimizer(experiment.optimizer, arena_.spans(), arena_.params())),
+      optimizer_(experiment.optimizer, arena_.spans(), arena_.params(), world.gradients, options.sharded),
       scaler_(experiment.train.precision),
-      unit_(std::min(experiment.train.norm_group, experiment.train.batch_size)),
-      micro_batch_(experiment.train.micro_batch > 0 ? std::min(experiment.train.micro_batch, experiment.train.batch_size)
-                                                    : experiment.train.batch_size) {
+      unit_(has_batch_norm(*model_) ? std::min(experiment.train.norm_group, experiment.train.batch_size) : 1),
+      rank_weights_(options.rank_weights.empty() ? std::vector<double>(static_cast<size_t>(world.size()), 1.0)
+                                                 : options.rank_weights),
+      micro_batch_(experiment.train.micro_batch) {
   check_schedule(experiment.schedule);
+  share_ = share_of(world.rank());
+  synced_ = std::any_of(share_.rounds.begin(), share_.rounds.end(), [](const Round& round) { return round.rows > 0; });
+  if (world.alone()) return;
+  norm_exchange_ = std::make_unique<RankNormExchange>(world.norms);
+  running_stats_ = std::make_unique<RunningStats>(*model_, arena_.buffers(), world.gradients);
+  reducer_ = std::make_unique<GradientReducer>(world.gradients, arena_.places(), arena_.grads(), experiment.dist);
+}
+
+RankShare TrainStep::share_of(int rank) const {
+  const BatchPlanOptions options{experiment_.train.batch_size, unit_, experiment_.train.micro_batch, rank_weights_};
+  if (world_.alone() || experiment_.dist.norm_scope == NormScope::kUnit) return plan_share(options, rank);
+  const bool by_node = experiment_.dist.norm_scope == NormScope::kNode;
+  return plan_share_by_group(options, by_node ? world_.spec.local_world_size : 1, rank);
 }
 
 StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
   const OptimizerConfig& config = experiment_.optimizer;
+  enter_step(step);
   model_->train();
   saved_buffers_ = arena_.buffers().clone();
   StepResult result;
-  while (true) {
-    try {
-      result.loss = forward_backward(batch, step);
-      break;
-    } catch (const c10::Error& e) {
-      if (!is_out_of_memory(e)) throw;
-      const at::NoGradGuard no_grad;
-      arena_.buffers().copy_(saved_buffers_);
-      if (!shrink_micro_batch()) {
-        fail(
-            "out of memory at step {} with the smallest micro-batch ({} samples, one batch-norm unit); set train.norm_group "
-            "lower (it defines the "
-            "experiment), or use smaller crops, a smaller model or train.precision=bf16. {}",
-            step, micro_batch_, e.what_without_backtrace());
-      }
-      log_warn("out of memory at step {}: nothing is lost, going on with micro-batches of {}", step, micro_batch_);
-    }
-  }
+  result.loss = forward_backward(batch, step);
+  const StepTrace::Span span(trace_, "optimizer");
+  enter_phase(RankPhase::kOptimizer);
   const at::NoGradGuard no_grad;
   if (scaler_.enabled()) arena_.grads().div_(scaler_.scale());
   result.grad_norm = clip_grad_norm(arena_.grads(), config.clip_norm);
-  result.lr = lr_at(experiment_.schedule, config.lr, step, total_steps, steps_per_epoch);
+  result.lr = lr_at(experiment_.schedule, scaled_lr(config, experiment_.train.batch_size), step, total_steps, steps_per_epoch);
   if (scaler_.enabled()) {
     result.skipped = !std::isfinite(result.grad_norm.item<double>());
     scaler_.update(!result.skipped);
   }
   if (!result.skipped)
-    optimizer_->step(arena_.params(), arena_.grads(), result.lr, momentum_at(experiment_.schedule, step, total_steps));
+    optimizer_.step(arena_.params(), arena_.grads(), result.lr, momentum_at(experiment_.schedule, step, total_steps));
   return result;
+}
+
+at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
+  enter_phase(RankPhase::kForward);
+  Inputs inputs = prepare(batch, step);
+  world_.gradients.sum(inputs.context.sums);
+  inputs.aux_context = inputs.context;
+  if (running_stats_) running_stats_->begin(share_.units);
+  const bool needs_sums = loss_->needs_prediction_sums();
+  if (needs_sums && !world_.alone()) {
+    with_retries(step, [&] { add_prediction_sums(inputs); });
+    for (LossContext* context : {&inputs.context, &inputs.aux_context}) {
+      if (context->prediction_sums.defined()) world_.gradients.sum(context->prediction_sums);
+    }
+  }
+  at::Tensor total;
+  with_retries(step, [&] {
+    if (needs_sums && world_.alone() && !one_pass_everywhere()) add_prediction_sums(inputs);
+    total = run_passes(inputs);
+  });
+  if (reducer_) {
+    const double begin = StepTrace::now();
+    reducer_->finish();
+    trace_.add("wait", "wait", begin, StepTrace::now());
+    for (const BucketTimes& bucket : reducer_->times()) {
+      if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+    }
+    running_stats_->finish();
+  }
+  return total;
+}
+
+// Runs `body` again, in smaller passes and from the state before, when memory runs out. A pass over spread units cannot be
+// repeated by one rank alone: the others are in it too.
+void TrainStep::with_retries(int64_t step, const std::function<void()>& body) {
+  while (true) {
+    try {
+      return body();
+    } catch (const c10::Error& e) {
+      if (!is_out_of_memory(e)) throw;
+      const at::NoGradGuard no_grad;
+      if (reducer_ && !synced_) reducer_->interrupt();
+      arena_.buffers().copy_(saved_buffers_);
+      if (running_stats_) running_stats_->begin(share_.units);
+      if (synced_ || !shrink_micro_batch()) {
+        fail(
+            "out of memory at step {} with {}; set {}train.norm_group lower (it defines the experiment), or use smaller crops, "
+            "a smaller model or train.precision=bf16. {}",
+            step,
+            synced_ ? "batch-norm units spread over the ranks"
+                    : fmt::format("the smallest micro-batch ({} samples, one batch-norm unit)", micro_batch_),
+            synced_ ? "train.micro_batch, so that less is computed at a time, use more ranks, set " : "",
+            e.what_without_backtrace());
+      }
+      log_warn("out of memory at step {}: nothing is lost, going on with micro-batches of {}", step, micro_batch_);
+    }
+  }
 }
 
 bool TrainStep::shrink_micro_batch() {
   if (cuda_plugin() != nullptr) cuda_plugin()->empty_cache();
-  const int64_t units = (micro_batch_ + unit_ - 1) / unit_;
+  int64_t largest = 0;
+  for (const Pass& pass : share_.passes(micro_batch_)) largest = std::max(largest, pass.end - pass.begin);
+  const int64_t units = (largest + unit_ - 1) / unit_;
   if (units <= 1) return false;
   micro_batch_ = (units + 1) / 2 * unit_;
   return true;
@@ -87,47 +185,84 @@ at::Tensor TrainStep::predicted_part(const at::Tensor& labels) const {
   return labels.narrow(1, (labels.size(1) - height) / 2, height).narrow(2, (labels.size(2) - width) / 2, width);
 }
 
-ModelOutput TrainStep::forward(const at::Tensor& images, float max_value, const std::vector<int64_t>& ids, int64_t step) {
-  const at::Tensor x =
-      normalize_images(images, max_value, experiment_.data.normalize, parameter_type(experiment_.train.precision));
+TrainStep::Inputs TrainStep::prepare(const Batch& batch, int64_t step) {
+  Inputs inputs;
+  inputs.step = step;
+  inputs.max_value = batch.max_value;
+  inputs.ids = batch.indices;
+  inputs.images = batch.images.to(device_, /*non_blocking=*/true);
+  inputs.labels = predicted_part(batch.labels).to(device_, /*non_blocking=*/true);
+  for (const int64_t stand_in : share_.stand_ins) {
+    inputs.labels = inputs.labels.clone();
+    inputs.labels[stand_in].fill_(kIgnoreLabel);
+  }
+  inputs.context = loss_->prepare(inputs.labels);
+  return inputs;
+}
+
+ModelOutput TrainStep::forward(const Inputs& inputs, const Pass& pass, bool counts_statistics) {
+  const StepTrace::Span span(trace_, "forward");
+  enter_phase(RankPhase::kForward);
+  const at::Tensor x = normalize_images(inputs.images.narrow(0, pass.begin, pass.end - pass.begin), inputs.max_value,
+                                        experiment_.data.normalize, parameter_type(experiment_.train.precision));
+  const std::vector<int64_t> ids(inputs.ids.begin() + pass.begin, inputs.ids.begin() + pass.end);
   const StepContextGuard context({.seed = static_cast<uint64_t>(experiment_.train.seed),
-                                  .step = step,
-                                  .norm_group = unit_,
-                                  .sample_ids = torch::tensor(ids, torch::kLong).to(device_)});
+                                  .step = inputs.step,
+                                  .sample_ids = torch::tensor(ids, torch::kLong).to(device_),
+                                  .segments = pass.segments,
+                                  .norm_rows = pass.rows,
+                                  .exchange = norm_exchange_.get(),
+                                  .running_statistics = counts_statistics ? running_stats_.get() : nullptr});
   const AutocastScope autocast(experiment_.train.precision, device_);
   return model_->forward(experiment_.train.channels_last ? x : x.contiguous());
 }
 
-at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
-  const at::Tensor images = batch.images.to(device_, /*non_blocking=*/true),
-                   all_labels = predicted_part(batch.labels).to(device_, /*non_blocking=*/true);
-  arena_.grads().zero_();
-  const LossContext labels_context = loss_->prepare(all_labels);
-  LossContext context = labels_context, aux_context = labels_context;  // their sums over predictions differ
-  const int64_t count = batch.size();
-  const auto output_of = [&](int64_t begin) {
-    const int64_t size = std::min(micro_batch_, count - begin);
-    const std::vector<int64_t> ids(batch.indices.begin() + begin, batch.indices.begin() + begin + size);
-    return forward(images.narrow(0, begin, size), batch.max_value, ids, step);
+// With one pass on every rank its logits serve the loss too; else this is a pass of its own, whose statistics must not
+// count.
+void TrainStep::add_prediction_sums(Inputs& inputs) {
+  const std::vector<Pass> passes = share_.passes(micro_batch_);
+  inputs.context.prediction_sums.reset();
+  inputs.aux_context.prediction_sums.reset();
+  inputs.first.reset();
+  const bool once = one_pass_everywhere();
+  const auto add = [&](const ModelOutput& output, const Pass& pass) {
+    inputs.context.add_predictions(loss_->prediction_sums(output.logits, inputs.labels_of(pass)));
+    if (output.aux.defined()) inputs.aux_context.add_predictions(loss_->prediction_sums(output.aux, inputs.labels_of(pass)));
   };
-  const auto labels_of = [&](int64_t begin) { return all_labels.narrow(0, begin, std::min(micro_batch_, count - begin)); };
-  if (loss_->needs_prediction_sums() && micro_batch_ < count) {
-    const at::NoGradGuard no_grad;
-    for (int64_t begin = 0; begin < count; begin += micro_batch_) {
-      const ModelOutput output = output_of(begin);
-      context.add_predictions(loss_->prediction_sums(output.logits, labels_of(begin)));
-      if (output.aux.defined()) aux_context.add_predictions(loss_->prediction_sums(output.aux, labels_of(begin)));
-    }
-    arena_.buffers().copy_(saved_buffers_);  // the statistics of this pass must not count twice
+  if (once) {
+    inputs.first = forward(inputs, passes[0], true);
+    return add(*inputs.first, passes[0]);
   }
-  at::Tensor total;
-  for (int64_t begin = 0; begin < count; begin += micro_batch_) {
-    const ModelOutput output = output_of(begin);
-    at::Tensor loss = loss_->micro_loss(output.logits, labels_of(begin), context).value;
+  const at::NoGradGuard no_grad;
+  for (const Pass& pass : passes) add(forward(inputs, pass, false), pass);
+  arena_.buffers().copy_(saved_buffers_);
+}
+
+// Spread units make forward passes collective, so all ranks must take the same number of them.
+bool TrainStep::one_pass_everywhere() const {
+  const int ranks = synced_ ? world_.size() : 1;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if ((synced_ ? share_of(rank) : share_).passes(micro_batch_).size() != 1) return false;
+  }
+  return true;
+}
+
+at::Tensor TrainStep::run_passes(Inputs& inputs) {
+  arena_.grads().zero_();
+  const std::vector<Pass> passes = share_.passes(micro_batch_);
+  at::Tensor total = at::zeros({}, at::TensorOptions(device_).dtype(at::kDouble));
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const Pass& pass = passes[i];
+    const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
+    at::Tensor loss = loss_->micro_loss(output.logits, inputs.labels_of(pass), inputs.context).value;
     if (output.aux.defined())
-      loss = loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, labels_of(begin), aux_context).value;
+      loss =
+          loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, inputs.labels_of(pass), inputs.aux_context).value;
+    if (reducer_ && i + 1 == passes.size()) reducer_->arm();
+    const StepTrace::Span span(trace_, "backward");
+    enter_phase(RankPhase::kBackward);
     (scaler_.enabled() ? loss * scaler_.scale() : loss).backward();
-    total = total.defined() ? total + loss.detach() : loss.detach();
+    total = total + loss.detach();
   }
   return total;
 }

@@ -1,54 +1,90 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "config/experiment.h"
+#include "dist/batch_plan.h"
+#include "dist/gradient_reducer.h"
+#include "dist/world.h"
 #include "loss/loss.h"
 #include "nn/model.h"
-#include "optim/optimizer.h"
 #include "tensor/batch.h"
 #include "train/arena.h"
 #include "train/precision.h"
+#include "train/running_stats.h"
+#include "train/sharded_optimizer.h"
+#include "train/step_trace.h"
 
 namespace tessera {
 
 // What a step reports. The tensors stay on the device: reading them waits for it, so only the logger does.
 struct StepResult {
-  at::Tensor loss;       // scalar: the loss of the global batch
-  at::Tensor grad_norm;  // scalar, before clipping
+  at::Tensor loss;       // scalar: this rank's share of the loss of the global batch; the shares add up
+  at::Tensor grad_norm;  // scalar, of the global gradient, before clipping
   double lr = 0;
   bool skipped = false;  // fp16: gradients overflowed, weights unchanged
 };
 
-// One optimizer step over a global batch: forward and backward in micro-batches, clip, update. The result does not depend on
-// the micro-batch: see Note [Exact over micro-batches], Note [Batch-norm units] and kernels/dropout_mask.h. When memory runs
-// out the step is undone and tried again in smaller pieces.
+struct StepOptions {
+  bool sharded = false;                   // ZeRO-1
+  std::vector<double> rank_weights = {};  // empty: equal
+};
+
+// One optimizer step over a global batch, of which this rank has its share: forward and backward in passes, exchange of
+// gradients, clip, update. The result depends neither on the passes nor on the ranks: see Note [Exact over micro-batches],
+// Note [Batch-norm units], Note [Who computes what] and kernels/dropout_mask.h. When memory runs out the step is undone and
+// tried again in smaller passes.
 class TrainStep {
  public:
-  TrainStep(const Experiment& experiment, ModelPtr model, int num_classes, at::Device device);
+  // `world` must outlive it. Alone, it is one rank that has the whole batch.
+  TrainStep(const Experiment& experiment, ModelPtr model, int num_classes, at::Device device, World& world,
+            const StepOptions& options = {});
+  TrainStep(const Experiment& experiment, ModelPtr model, int num_classes,
+            at::Device device);  // alone
 
+  // batch: the samples of share().positions.
   StepResult run(const Batch& batch, int64_t step, int64_t total_steps, int64_t steps_per_epoch);
 
+  const RankShare& share() const { return share_; }
   Arena& arena() { return arena_; }
-  Optimizer& optimizer() { return *optimizer_; }
+  ShardedOptimizer& optimizer() { return optimizer_; }
   LossScaler& scaler() { return scaler_; }
+  GradientReducer* reducer() { return reducer_.get(); }  // null when alone
+  StepTrace& trace() { return trace_; }
   int64_t micro_batch() const { return micro_batch_; }
 
  private:
+  struct Inputs;
+
+  RankShare share_of(int rank) const;
   at::Tensor forward_backward(const Batch& batch, int64_t step);
-  ModelOutput forward(const at::Tensor& images, float max_value, const std::vector<int64_t>& ids, int64_t step);
+  Inputs prepare(const Batch& batch, int64_t step);
+  void add_prediction_sums(Inputs& inputs);
+  at::Tensor run_passes(Inputs& inputs);
+  ModelOutput forward(const Inputs& inputs, const Pass& pass, bool counts_statistics);
   at::Tensor predicted_part(const at::Tensor& labels) const;
+  void with_retries(int64_t step, const std::function<void()>& body);
   bool shrink_micro_batch();
+  bool one_pass_everywhere() const;
 
   Experiment experiment_;
   ModelPtr model_;
   at::Device device_;
+  World& world_;
   Arena arena_;
   std::unique_ptr<Loss> loss_;
-  std::unique_ptr<Optimizer> optimizer_;
+  ShardedOptimizer optimizer_;
   LossScaler scaler_;
-  int64_t unit_;  // samples that share batch-norm statistics
+  int64_t unit_;  // samples that share batch-norm statistics; 1 without batch norm
+  std::vector<double> rank_weights_;
+  RankShare share_;
+  bool synced_ = false;  // units are spread over ranks
   int64_t micro_batch_;
+  std::unique_ptr<NormExchange> norm_exchange_;
+  std::unique_ptr<RunningStats> running_stats_;
+  std::unique_ptr<GradientReducer> reducer_;
+  StepTrace trace_;
   at::Tensor saved_buffers_;
 };
 

@@ -1,115 +1,23 @@
 #include "train/trainer.h"
 
-#include <ATen/Parallel.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/rank_status.h"
 #include "core/signals.h"
-#include "core/suggest.h"
-#include "data/datasets/dataset_factory.h"
-#include "data/transforms/make_pipeline.h"
-#include "tensor/device.h"
+#include "train/agreement.h"
 #include "train/model_state.h"
-#include "train/pretrained.h"
-#include "train/resume_check.h"
 
 namespace tessera {
 namespace {
-
-int threads_or_cores(int64_t asked) {
-  return asked > 0 ? static_cast<int>(asked) : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
 
 // A run's `every: 0ep` means never; anything else happens at least every step.
 int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) {
   return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
 }
 
-void check_metric_name(const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& entry : named_values(IouReport{})) known.push_back(entry.first);
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    fail_usage("checkpoint.best_metric is '{}'{}; known: {}", name, did_you_mean(name, known), fmt::join(known, ", "));
-  }
-}
-
 }  // namespace
-
-Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options)
-    : experiment_(experiment), folder_(options.folder), device_(pick_device(experiment.train.device)) {
-  const TrainConfig& train = experiment_.train;
-  if (train.precision == Precision::kFp16 && !device_.is_cuda())
-    fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
-  check_metric_name(experiment_.checkpoint.best_metric);
-  if (train.threads > 0) at::set_num_threads(static_cast<int>(train.threads));
-
-  train_set_ = make_dataset(experiment_.data, Split::kTrain);
-  val_set_ = make_dataset(experiment_.data, Split::kVal);
-  const int num_classes = train_set_->classes().size();
-  TSR_CHECK(train_set_->size() > 0, "the training set is empty; look at data.path and data.train");
-  TSR_CHECK(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
-            "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
-            experiment_.model.num_classes, num_classes);
-  TSR_CHECK(val_set_->size() == 0 || val_set_->classes().names == train_set_->classes().names,
-            "training and validation data have different classes ({} and {}); they must be labelled alike", num_classes,
-            val_set_->classes().size());
-  train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain);
-  val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
-  train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
-  val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);
-
-  model_ = make_model(experiment_.model, {experiment_.data.channels, logit_channels(experiment_.loss, num_classes)},
-                      static_cast<uint64_t>(train.seed));
-  num_parameters_ = count_parameters(*model_);
-  if (!experiment_.model.pretrained.empty()) {
-    log_info("{}", load_pretrained(*model_, experiment_.model.pretrained, experiment_.model.allow_missing).table());
-  }
-  step_ = std::make_unique<TrainStep>(experiment_, model_, num_classes, device_);
-  predictor_ = std::make_unique<Predictor>(experiment_, model_, device_);
-  const int loader_threads = threads_or_cores(experiment_.data.threads);
-  evaluator_ = std::make_unique<Evaluator>(experiment_, *val_set_, val_pipeline_, *val_quarantine_, loader_threads);
-
-  store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint);
-  int64_t bytes = static_cast<int64_t>(step_->arena().params().nbytes() + step_->arena().buffers().nbytes());
-  for (const auto& entry : step_->optimizer().state()) bytes += static_cast<int64_t>(entry.second.nbytes());
-  store_->check_room(bytes);
-  if (options.resume) load_state();
-
-  const int64_t batches = (train_set_->size() + train.batch_size - 1) / train.batch_size;
-  steps_per_epoch_ = batches;
-  total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
-  log_every_ = std::max<int64_t>(1, interval(experiment_.run.log_every, steps_per_epoch_, total_steps_));
-  loader_ = std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
-                                     LoaderOptions{.batch_size = train.batch_size,
-                                                   .seed = static_cast<uint64_t>(train.seed),
-                                                   .threads = loader_threads,
-                                                   .prefetch = static_cast<int>(experiment_.data.prefetch),
-                                                   .pin_memory = device_.is_cuda()},
-                                     state_.step);
-}
-
-Trainer::~Trainer() = default;
-
-void Trainer::load_state() {
-  const auto checkpoint = store_->load_latest();
-  if (!checkpoint) {
-    log_info("nothing to resume in {}: starting from the beginning", folder_.string());
-    return;
-  }
-  check_same_experiment(checkpoint->config_yaml, experiment_);
-  load_model_state(*model_, checkpoint->model);
-  load_optimizer_state(step_->optimizer(), checkpoint->optimizer);
-  state_ = checkpoint->state;
-  step_->optimizer().set_step_count(state_.optimizer_steps);
-  step_->scaler().restore(state_.loss_scale, state_.loss_scale_good_steps);
-  saved_step_ = state_.step;
-  resumed_ = true;
-}
 
 RunResult Trainer::run() {
   meter_.emplace(state_.seconds, device_);
@@ -121,7 +29,8 @@ RunResult Trainer::run() {
   std::string status;
   try {
     while (true) {
-      if (stop_signal() != 0) {
+      signal_ = agree_on_signal(world_, stop_signal());
+      if (signal_ != 0) {
         if (saved_step_ != state_.step) save();
         break;
       }
@@ -130,10 +39,13 @@ RunResult Trainer::run() {
       if (finished()) break;
       train_one_step();
     }
-    store_->wait();
-    result.signal = stop_signal();
+    report_bad_samples();
+    if (store_) store_->wait();
+    if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
+    result.signal = signal_;
     status = result.signal != 0 ? "stopped" : state_.step < total_steps_ ? "stopped early" : "done";
   } catch (const std::exception& e) {
+    note_error(e.what());
     tell_failure(e.what());
     throw;
   }
@@ -158,13 +70,15 @@ void Trainer::tell_failure(const std::string& reason) {
 
 void Trainer::train_one_step() {
   const double waited = loader_->seconds_waited();
+  enter_phase(RankPhase::kLoading);
   const Batch batch = loader_->next();
   const StepResult result = step_->run(batch, state_.step, total_steps_, steps_per_epoch_);
   ++state_.step;
-  meter_->add(batch.size(), loader_->seconds_waited() - waited);
+  meter_->add(experiment_.train.batch_size, loader_->seconds_waited() - waited);
   state_.seconds = meter_->seconds();
-  report_bad_samples();
-  if (state_.step % log_every_ == 0 || state_.step == total_steps_ || state_.step == 1) {
+  const bool log_due = state_.step % log_every_ == 0 || state_.step == total_steps_ || state_.step == 1;
+  if (log_due || world_.alone()) report_bad_samples();
+  if (log_due) {
     log_step(result);
   } else {
     for (auto& hook : hooks_) hook->on_step(state_.step);
@@ -174,7 +88,7 @@ void Trainer::train_one_step() {
 void Trainer::log_step(const StepResult& result) {
   LogLine line{.step = state_.step,
                .epoch = epoch(),
-               .loss = result.loss.item<double>(),
+               .loss = total_of(world_, result.loss),
                .lr = result.lr,
                .grad_norm = result.grad_norm.item<double>()};
   meter_->fill(line);
@@ -185,16 +99,23 @@ void Trainer::log_step(const StepResult& result) {
             line.loss, state_.step, (folder_ / "checkpoints").string());
 }
 
+// A collective: a sample that is bad on one rank is known to all, so that all count it against data.max_bad_share.
 void Trainer::report_bad_samples() {
   for (Quarantine* quarantine : {train_quarantine_.get(), val_quarantine_.get()}) {
-    for (const BadSampleRecord& record : quarantine->take_new()) {
+    const std::vector<BadSampleRecord> all = all_bad_samples(world_, quarantine->take_new());
+    if (!world_.alone()) {
+      for (const BadSampleRecord& record : all) quarantine->add(record);
+      quarantine->take_new();
+    }
+    for (const BadSampleRecord& record : all) {
       for (auto& hook : hooks_) hook->on_bad_sample(record);
     }
   }
 }
 
 void Trainer::evaluate() {
-  last_eval_ = evaluator_->run(*predictor_);
+  enter_phase(RankPhase::kEvaluating);
+  last_eval_ = merged(world_, evaluator_->run(*predictor_), train_set_->classes().size());
   report_bad_samples();
   state_.evaluated_step = state_.step;
   double value = NAN;
@@ -213,21 +134,24 @@ void Trainer::evaluate() {
 }
 
 void Trainer::save() {
+  enter_phase(RankPhase::kSaving);
   TSR_CHECK(step_->arena().params().sum().isfinite().item<bool>(),
-            "the weights are no longer finite at step {}, so they are not saved; the checkpoints in {} "
-            "are from before. Lower optimizer.lr or set optimizer.clip_norm",
+            "the weights are no longer finite at step {}, so they are not saved; the checkpoints in {} are from before. Lower "
+            "optimizer.lr or set optimizer.clip_norm",
             state_.step, (folder_ / "checkpoints").string());
   state_.loss_scale = step_->scaler().scale();
   state_.loss_scale_good_steps = step_->scaler().good_steps();
   state_.optimizer_steps = step_->optimizer().step_count();
-  try {
-    store_->save(
-        {model_state(*model_), step_->optimizer().state(), state_, train_set_->classes(), experiment_yaml(experiment_)});
-  } catch (const Error& e) {
-    // The save before this one failed in the background (a full disk, say). What is on the disk is whole; training goes on.
-    for (auto& hook : hooks_) hook->on_warning(state_.step, e.what());
-    store_->save(
-        {model_state(*model_), step_->optimizer().state(), state_, train_set_->classes(), experiment_yaml(experiment_)});
+  const NamedTensors optimizer = step_->optimizer().state();  // a collective
+  if (store_) {
+    const Checkpoint checkpoint{model_state(*model_), optimizer, state_, train_set_->classes(), experiment_yaml(experiment_)};
+    try {
+      store_->save(checkpoint);
+    } catch (const Error& e) {
+      // The save before this one failed in the background (a full disk, say). What is on the disk is whole; training goes on.
+      for (auto& hook : hooks_) hook->on_warning(state_.step, e.what());
+      store_->save(checkpoint);
+    }
   }
   saved_step_ = state_.step;
   for (auto& hook : hooks_) hook->on_checkpoint(state_);

@@ -6,6 +6,7 @@
 
 #include "config/experiment.h"
 #include "data/loader.h"
+#include "dist/world.h"
 #include "train/checkpoint_store.h"
 #include "train/evaluator.h"
 #include "train/hooks/hook.h"
@@ -17,6 +18,10 @@ namespace tessera {
 struct TrainerOptions {
   std::filesystem::path folder;  // of the run
   bool resume = false;
+  std::string device = {};              // of this rank; empty: train.device
+  bool sharded = false;                 // ZeRO-1
+  bool autotune_exchange = false;       // measure bucket sizes and compression first
+  std::filesystem::path timeline = {};  // Chrome trace of all ranks, written at the end
 };
 
 struct RunResult {
@@ -26,13 +31,14 @@ struct RunResult {
   int signal = 0;  // the stop signal that ended the run early, or 0
 };
 
-// Trains one model from a config to the end of its duration. All of a run's state is in TrainState and the arenas, so a
-// run that is killed and resumed gives the bits of one that was not.
+// Trains one model from a config to the end of its duration. All of a run's state is in TrainState and the arenas, so a run
+// that is killed and resumed gives the bits of one that was not. On several ranks each has a trainer; they do the same
+// things in the same order, and only the first one has hooks and writes.
 class Trainer {
  public:
   // Opens the data, builds the model, loads the newest checkpoint when resuming, and checks everything that can be known
   // before the first step. Throws Error or UsageError; the run folder is then as it was.
-  Trainer(const Experiment& experiment, const TrainerOptions& options);
+  Trainer(const Experiment& experiment, const TrainerOptions& options, World& world);
   ~Trainer();
 
   void add_hook(std::unique_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
@@ -49,7 +55,11 @@ class Trainer {
   const Experiment& experiment() const { return experiment_; }
 
  private:
+  void open_data();
+  void build_model();
   void load_state();
+  void start_from_first();
+  void tune_exchange_settings();
   void train_one_step();
   void evaluate();
   void save();
@@ -64,8 +74,11 @@ class Trainer {
   double epoch() const { return static_cast<double>(state_.step) / static_cast<double>(steps_per_epoch_); }
 
   Experiment experiment_;
+  TrainerOptions options_;
   std::filesystem::path folder_;
+  World& world_;
   bool resumed_ = false;
+  int signal_ = 0;  // that any rank received
   at::Device device_;
   DatasetPtr train_set_, val_set_;
   Pipeline train_pipeline_, val_pipeline_;
@@ -75,7 +88,8 @@ class Trainer {
   std::unique_ptr<TrainStep> step_;
   std::unique_ptr<Predictor> predictor_;
   std::unique_ptr<Evaluator> evaluator_;
-  std::unique_ptr<CheckpointStore> store_;
+  std::unique_ptr<CheckpointStore> store_;  // on the first rank only
+  NamedTensors optimizer_state_;            // of the checkpoint, until all ranks have it
   std::unique_ptr<Loader> loader_;
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
   TrainState state_;

@@ -7,11 +7,37 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "weights/read_ahead.h"
 
 namespace tessera {
+namespace {
+
+// A mapped file, and what reads it ahead where it is not in memory yet.
+class Mapping {
+ public:
+  Mapping(int file, void* start, size_t size) : file_(file), start_(start), size_(size) {
+    if (ReadAhead::pays(start, size)) ahead_.emplace(file, size);
+  }
+  ~Mapping() {
+    ahead_.reset();
+    ::munmap(start_, size_);
+    ::close(file_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+ private:
+  int file_;
+  void* start_;
+  size_t size_;
+  std::optional<ReadAhead> ahead_;
+};
+
+}  // namespace
 
 Blob own_bytes(std::vector<uint8_t> bytes) {
   const auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
@@ -25,12 +51,12 @@ Blob map_file(const std::filesystem::path& path) {
   const bool known = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const auto size = static_cast<size_t>(known ? status.st_size : 0);
   void* start = size > 0 ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  ::close(file);
-  // Pipes, empty files and file systems that cannot map are read in the plain way.
-  if (start == MAP_FAILED) return own_bytes(read_bytes(path));
-  ::madvise(start, size, MADV_WILLNEED);
-  return {{static_cast<const uint8_t*>(start), size},
-          std::shared_ptr<const void>(start, [size](const void* at) { ::munmap(const_cast<void*>(at), size); })};
+  if (start == MAP_FAILED) {  // pipes, empty files and file systems that cannot map are read in the plain way
+    ::close(file);
+    return own_bytes(read_bytes(path));
+  }
+  const auto mapping = std::make_shared<const Mapping>(file, start, size);
+  return {{static_cast<const uint8_t*>(start), size}, mapping};
 }
 
 }  // namespace tessera

@@ -1,6 +1,8 @@
 #include "weights/load_weights.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/files.h"
 #include "core/rng.h"
@@ -49,6 +51,22 @@ TEST(LoadWeights, TensorsOutliveTheFile) {
   const LoadedFile file = read_weights(folder / "w.pth");
   std::filesystem::remove(folder / "w.pth");
   EXPECT_TRUE(file.tensors[0].second.equal(weight_values({4, 3, 2, 2}, 0)));
+}
+
+// Large enough to be read ahead; told to leave the cache first (where the file system has one).
+TEST(MapFile, LargeFilesAreWholeAndCanBeLetGoAtAnyTime) {
+  testing::TempFolder folder;
+  std::vector<uint8_t> content(20 << 20);
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<uint8_t>(i * 2654435761U >> 24);
+  write_file(folder / "large", content);
+  const int file = ::open((folder / "large").c_str(), O_RDONLY);
+  for (int round = 0; round < 4; ++round) {
+    ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    const Blob blob = map_file(folder / "large");
+    if (round % 2 == 0) continue;
+    EXPECT_TRUE(std::equal(content.begin(), content.end(), blob.bytes.begin(), blob.bytes.end()));
+  }
+  ::close(file);
 }
 
 TEST(LoadNpz, ArraysOfAllKindsInBothOrders) {

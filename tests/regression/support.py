@@ -1,4 +1,5 @@
 """What the regression tests share: running the program, hashing weights, making images with the standard library alone."""
+import array
 import hashlib
 import json
 import os
@@ -39,14 +40,43 @@ def start(*arguments):
     return subprocess.Popen([program(), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def final_hash(run):
-    """Hash of the newest checkpoint's weights and optimizer state."""
+def checkpoints(run):
+    """The complete checkpoints of a run, oldest first."""
     folders = sorted(p for p in (pathlib.Path(run) / "checkpoints").glob("step-*") if (p / "DONE").exists())
     check(folders, f"no complete checkpoint in {run}")
+    return folders
+
+
+def final_hash(run):
+    """Hash of the newest checkpoint's weights and optimizer state."""
+    newest = checkpoints(run)[-1]
     digest = hashlib.sha256()
     for name in ("model.safetensors", "optimizer.safetensors"):
-        digest.update((folders[-1] / name).read_bytes())
-    return folders[-1].name, digest.hexdigest()
+        digest.update((newest / name).read_bytes())
+    return newest.name, digest.hexdigest()
+
+
+def read_doubles(path):
+    """The tensors of a float64 safetensors file, by name."""
+    data = pathlib.Path(path).read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    tensors = {}
+    for name, entry in header.items():
+        check(entry["dtype"] == "F64", f"{path}: {name} is {entry['dtype']}, not float64")
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        tensors[name] = array.array("d", data[begin:end])
+    return tensors
+
+
+def weights_differ(one, other):
+    """Largest difference of two float64 checkpoints' weights, relative to the largest weight; they must be of one step and model."""
+    check(one.name == other.name, f"checkpoints of different steps: {one} and {other}")
+    a, b = (read_doubles(folder / "model.safetensors") for folder in (one, other))
+    check(a.keys() == b.keys(), f"{one} and {other} hold different weights")
+    largest = max(abs(value) for values in a.values() for value in values)
+    return max(abs(x - y) for name in a for x, y in zip(a[name], b[name])) / largest
 
 
 def log_lines(run):

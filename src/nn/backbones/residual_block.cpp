@@ -19,11 +19,33 @@ class Downsample : public Layer {
   BatchNorm2d bn_;
 };
 
+// The same behind an average over stride x stride pixels, numbered as in a Sequential with the pooling first.
+class AverageDownsample : public Layer {
+ public:
+  AverageDownsample(int64_t in, int64_t out, int64_t stride)
+      : stride_(stride), conv_(register_module("1", plain_conv(in, out, {}))), bn_(register_module("2", BatchNorm2d(out))) {}
+  at::Tensor forward(const at::Tensor& x) override {
+    const bool pools = stride_ > 1;
+    return bn_(conv_(pools ? at::avg_pool2d(x, stride_, stride_, 0, /*ceil_mode=*/true, /*count_include_pad=*/false) : x));
+  }
+
+ private:
+  int64_t stride_;
+  torch::nn::Conv2d conv_;
+  BatchNorm2d bn_;
+};
+
 }  // namespace
 
 ResidualBlock::ResidualBlock(const ResidualShape& shape) {
   if (shape.stride == 1 && shape.in == shape.out) return;
-  downsample_ = register_module("downsample", std::make_shared<Downsample>(shape.in, shape.out, shape.stride));
+  LayerPtr shortcut;
+  if (shape.average_shortcut) {
+    shortcut = std::make_shared<AverageDownsample>(shape.in, shape.out, shape.stride);
+  } else {
+    shortcut = std::make_shared<Downsample>(shape.in, shape.out, shape.stride);
+  }
+  downsample_ = register_module("downsample", shortcut);
 }
 
 at::Tensor ResidualBlock::forward(const at::Tensor& x) {

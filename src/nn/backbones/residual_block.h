@@ -13,7 +13,8 @@ struct ResidualShape {
   int64_t stride = 1;
   int64_t dilation = 1;
   int64_t groups = 1;
-  bool dilate_both = false;  // basic blocks: the second 3x3 too
+  bool dilate_both = false;       // basic blocks: the second 3x3 too
+  bool average_shortcut = false;  // pooling takes the stride
 };
 
 // The two blocks of He et al. (2016), named and arranged as torchvision's v1.5: a bottleneck strides in its 3x3 convolution.

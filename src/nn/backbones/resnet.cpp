@@ -75,14 +75,15 @@ ResNet::ResNet(const ResNetLayout& layout, const BackboneConfig& config, int64_t
       stride = 1;
     }
     stride_so_far *= stride;
-    const int64_t planes = int64_t{64} << i;
+    const int64_t planes = config.width << i;
     ResidualShape shape{.in = in,
                         .width = planes * layout.base_width / 64 * layout.groups,
                         .out = planes * (layout.bottleneck ? Bottleneck::kExpansion : BasicBlock::kExpansion),
                         .stride = stride,
                         .dilation = config.dilation == DilationStyle::kContracted ? before : dilation,
                         .groups = layout.groups,
-                        .dilate_both = config.dilation == DilationStyle::kEveryConv};
+                        .dilate_both = config.dilation == DilationStyle::kEveryConv,
+                        .average_shortcut = config.shortcut == Shortcut::kAverage};
     auto stage = std::make_shared<LayerList>();
     for (int64_t n = 0; n < layout.blocks[i]; ++n) {
       if (layout.bottleneck) {

@@ -65,6 +65,26 @@ TEST(ResNet, StagesHaveTheStridesAskedFor) {
   }
 }
 
+// mmsegmentation's V1d: a stride in the shortcut is a pooling; names as in its Sequential.
+TEST(ResNet, AverageShortcutsPoolAndKeepTheShapes) {
+  const BackbonePtr plain = make_backbone({.name = "resnet18", .width = 8}, 3, 32),
+                    pooled = make_backbone({.name = "resnet18", .width = 8, .shortcut = Shortcut::kAverage}, 3, 32);
+  EXPECT_EQ(count_parameters(*plain), count_parameters(*pooled));
+  const at::Tensor x = torch::rand({2, 3, 75, 43});
+  const Features a = plain->forward(x), b = pooled->forward(x);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(a.stages[i].sizes(), b.stages[i].sizes());
+  // With the branch switched off the first block of stage 2 is ReLU(norm(1x1(mean of 2 x 2))).
+  const at::NoGradGuard no_grad;
+  pooled->eval();
+  auto parameters = pooled->named_parameters();
+  parameters["layer2.0.bn2.weight"].zero_();
+  parameters["layer2.1.bn2.weight"].zero_();
+  const Features c = pooled->forward(x.slice(2, 0, 64).slice(3, 0, 32));
+  const at::Tensor expected =
+      at::conv2d(at::avg_pool2d(c.stages[0], 2), parameters["layer2.0.downsample.1.weight"]) / std::sqrt(1 + 1e-5);
+  EXPECT_TRUE(torch::allclose(c.stages[1], expected.relu(), 1e-4, 1e-5));
+}
+
 TEST(ResNet, FrozenStagesKeepWeightsAndStatistics) {
   const BackbonePtr model = make_backbone({.name = "resnet18", .freeze_stages = 1}, 3, 32);
   model->train();

@@ -2,12 +2,15 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "tensor/step_context.h"
+
 namespace tessera {
 
 // Note [Batch-norm units]
-// Statistics are over a unit of `norm_group` consecutive samples of the global batch, not over whatever happens to be in one
-// forward pass. A pass that holds several units normalises each by its own statistics, and the running averages take one
-// update per unit, in order. So a batch of 16 in units of 4 gives the same result as one pass of 16, two of 8 or four of 4.
+// Statistics are over a unit of train.norm_group consecutive samples of the global batch, not over whatever happens to be
+// in one forward pass. A pass that holds several units normalises each by its own statistics, and the running averages take
+// one update per unit, in order. So a batch of 16 in units of 4 gives the same result as one pass of 16, two of 8 or four
+// of 4. A unit whose samples lie on several ranks has the statistics of all of them.
 
 // Batch norm over (N, C, H, W) with the parameters, buffers and arithmetic of torch.nn.BatchNorm2d.
 class BatchNorm2dImpl : public torch::nn::Module {
@@ -15,9 +18,12 @@ class BatchNorm2dImpl : public torch::nn::Module {
   explicit BatchNorm2dImpl(int64_t channels, double eps = 1e-5, double momentum = 0.1);
   at::Tensor forward(const at::Tensor& x);
 
+  double momentum() const { return momentum_; }
+
   at::Tensor weight, bias, running_mean, running_var;
 
  private:
+  at::Tensor whole_unit(const at::Tensor& x, const NormSegment& segment);
   double eps_, momentum_;
 };
 TORCH_MODULE(BatchNorm2d);

@@ -27,13 +27,15 @@ TEST(BatchNorm, WholeBatchEqualsTorch) {
 TEST(BatchNorm, UnitsMakePassesOfAnySizeAgree) {
   torch::manual_seed(2);
   const at::Tensor x = torch::randn({8, 3, 5, 5}, torch::kDouble);
-  const StepContextGuard context({.norm_group = 2, .sample_ids = {}});
   std::vector<at::Tensor> outputs, means;
   for (const int64_t pass : {8, 4, 2}) {
     BatchNorm2d norm(3);
     norm->to(torch::kDouble);
     std::vector<at::Tensor> parts;
-    for (const at::Tensor& part : x.split(pass)) parts.push_back(norm(part));
+    for (const at::Tensor& part : x.split(pass)) {
+      const StepContextGuard context({.segments = norm_segments(pass, 2)});
+      parts.push_back(norm(part));
+    }
     outputs.push_back(torch::cat(parts));
     means.push_back(norm->running_mean.clone());
   }

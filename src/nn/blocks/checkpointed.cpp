@@ -95,7 +95,9 @@ struct CheckpointFunction : torch::autograd::Function<CheckpointFunction> {
     at::Tensor output;
     {
       const at::AutoGradMode with_grad(true);
-      const StepContextGuard context(rerun.context);
+      StepContext again = rerun.context;
+      again.running_statistics = nullptr;  // counted in the first run; what layers do to their buffers is undone
+      const StepContextGuard context(std::move(again));
       const BufferKeeper keeper(rerun.buffers);
       output = rerun.autocast.run([&] { return rerun.stage(inputs); });
     }

@@ -11,9 +11,11 @@ namespace {
 
 // Samples in the smallest batch-norm unit of a pass of n samples, see Note [Batch-norm units].
 int64_t smallest_unit(int64_t n) {
-  const int64_t group = step_context().norm_group;
-  if (group <= 0 || n <= group) return n;
-  return n % group == 0 ? group : n % group;
+  int64_t smallest = n;
+  for (const NormSegment& segment : step_context().segments) {
+    smallest = segment.begin == 0 ? segment.unit_size : std::min(smallest, segment.unit_size);
+  }
+  return smallest;
 }
 
 }  // namespace

@@ -66,6 +66,9 @@ class SegmenterImpl : public SegmentationModel {
   int64_t num_depths() const override { return encoder_->options().layers + 2; }
   int64_t depth_of(const std::string& parameter) const override;
 
+  int64_t patch() const { return encoder_->options().patch; }
+  int64_t num_layers() const { return encoder_->options().layers; }
+  bool has_class_tokens() const { return decoder_->as<MaskDecoderImpl>() != nullptr; }
   at::Tensor class_masks(const at::Tensor& x);  // (N, classes, h, w): logits per patch, for any input
   AttentionMaps encoder_attention(const at::Tensor& x, int64_t layer);
   AttentionMaps decoder_attention(const at::Tensor& x, int64_t layer);  // mask decoder only

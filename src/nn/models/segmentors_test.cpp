@@ -32,6 +32,7 @@ int64_t parameters(Factory make, const ModelConfig& config, int64_t classes) {
 TEST(DeepLabV3Plus, ParameterCountsOfTheAde20kReference) {
   EXPECT_EQ(parameters(make_deeplabv3plus, on("resnet101"), 150), 49807686);
   EXPECT_EQ(parameters(make_deeplabv3plus, on("resnet50"), 150), 30815558);
+  EXPECT_EQ(count_parameters(*make_deeplabv3plus(on("resnet50"), {3, 150})->named_children()["decode_head"]), 7307526);
 }
 
 // As torchvision publishes them: with the auxiliary head, 21 classes.
@@ -132,7 +133,7 @@ TEST(Segmentors, EachTrainsOneStepAtAnOddSize) {
     init_weights(*model, 5);
     model->to(at::kDouble);
     model->train();
-    const StepContextGuard context({.seed = 1, .norm_group = 2, .sample_ids = torch::arange(4)});
+    const StepContextGuard context({.seed = 1, .sample_ids = torch::arange(4), .segments = norm_segments(4, 2)});
     const at::Tensor x = torch::linspace(-1, 1, 4 * 2 * 45 * 37, at::kDouble).view({4, 2, 45, 37}).mul(9).sin();
     const auto loss = [&] {
       const ModelOutput output = model->forward(x);

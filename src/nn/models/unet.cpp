@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "nn/blocks/batch_norm.h"
+#include "nn/blocks/checkpointed.h"
 
 namespace tessera {
 namespace {
@@ -83,6 +84,13 @@ UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(
   classifier_ = register_module("classifier", classifier);
 }
 
+at::Tensor UNetImpl::run(nn::Sequential block, const std::vector<at::Tensor>& inputs) const {
+  auto compute = [block](const std::vector<at::Tensor>& in) mutable {
+    return block->forward(in.size() == 1 ? in[0] : at::cat(in, 1));
+  };
+  return config_.checkpoint ? checkpointed(*block, inputs, compute) : compute(inputs);
+}
+
 ModelOutput UNetImpl::forward(const at::Tensor& input) {
   const int64_t height = input.size(2), width = input.size(3), multiple = int64_t{1} << heights();
   at::Tensor x = input;
@@ -92,16 +100,17 @@ ModelOutput UNetImpl::forward(const at::Tensor& input) {
   }
   std::vector<at::Tensor> skips;
   for (auto& block : down_) {
-    x = block->forward(x);
+    x = run(block, {x});
     skips.push_back(x);
     x = at::max_pool2d(x, 2, 2);
   }
-  x = dropout_(bottleneck_->forward(x));
+  x = dropout_(run(bottleneck_, {x}));
   for (size_t i = 0; i < up_.size(); ++i) {
     const size_t level = up_.size() - 1 - i;
-    x = up_[i]->forward(x);
-    if (config_.skips == Skips::kAll || level > 0) x = at::cat({x, centre_crop(skips[level], x.size(2), x.size(3))}, 1);
-    x = blocks_[i]->forward(x);
+    x = run(up_[i], {x});
+    std::vector<at::Tensor> joined{x};
+    if (config_.skips == Skips::kAll || level > 0) joined.push_back(centre_crop(skips[level], x.size(2), x.size(3)));
+    x = run(blocks_[i], joined);
   }
   x = classifier_->forward(x);
   if (config_.padding == ConvPadding::kSame) x = x.slice(2, 0, height).slice(3, 0, width);

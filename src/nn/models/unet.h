@@ -24,6 +24,7 @@ class UNetImpl : public SegmentationModel {
  private:
   int64_t heights() const { return static_cast<int64_t>(config_.channels.size()); }
   int64_t convs(size_t height) const { return config_.convs.size() == 1 ? config_.convs[0] : config_.convs[height]; }
+  at::Tensor run(torch::nn::Sequential block, const std::vector<at::Tensor>& inputs) const;  // inputs are joined
   int64_t valid_output(int64_t size) const;  // side of the output of a valid U-Net, or <= 0
 
   UNetConfig config_;

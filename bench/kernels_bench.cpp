@@ -1,0 +1,78 @@
+// The fused loss and argmax beside the same in plain torch ops, on the CPU: milliseconds of processor time of all threads, best
+// of several rounds. Processor time rather than the clock's: it hardly depends on what else the machine does. ninja -C build
+// kernels_bench && OMP_NUM_THREADS=1 build/bin/kernels_bench
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "kernels/upsample_argmax.h"
+#include "kernels/upsample_loss.h"
+
+namespace {
+
+using namespace tessera;
+
+struct Case {
+  const char* name;
+  int64_t n, classes, low, size;
+  at::ScalarType type;
+};
+const Case kCases[] = {
+    {"DeepLabV3+ 150 classes", 2, 150, 128, 512, at::kFloat}, {"DeepLabV3+ 150 classes bf16", 2, 150, 128, 512, at::kBFloat16},
+    {"Segmenter 150 classes", 2, 150, 32, 512, at::kFloat},   {"DeepLabV3+ 19 classes", 2, 19, 128, 512, at::kFloat},
+    {"U-Net 2 classes", 8, 2, 128, 128, at::kFloat},          {"U-Net 21 classes", 2, 21, 256, 256, at::kFloat}};
+
+template <class Work>
+double best_ms(Work&& work) {
+  constexpr int kRounds = 5;
+  double best = 1e30;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::clock_t begin = std::clock();
+    work();
+    best = std::min(best, 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  }
+  return best;
+}
+
+at::Tensor plain_logits(const at::Tensor& x, const at::Tensor& labels) {
+  const at::Tensor full = x.to(at::kFloat);
+  return full.sizes().slice(2) == labels.sizes().slice(1) ? full
+                                                          : at::upsample_bilinear2d(full, labels.sizes().slice(1), false);
+}
+
+at::Tensor plain_sums(const at::Tensor& x, const at::Tensor& labels) {
+  const at::Tensor probs = plain_logits(x, labels).softmax(1);
+  const at::Tensor at_label = probs.gather(1, labels.unsqueeze(1)).flatten();
+  return at::stack({at::zeros({x.size(1)}).index_add(0, labels.flatten(), at_label), probs.sum({0, 2, 3})});
+}
+
+void run(const Case& c) {
+  at::manual_seed(1);
+  const at::Tensor logits = at::randn({c.n, c.classes, c.low, c.low}).to(c.type).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor labels = at::randint(c.classes, {c.n, c.size, c.size}, at::kLong), small = labels.to(at::kShort);
+  const auto both_ways = [&](auto&& loss) { return best_ms([&] { loss(logits.detach().requires_grad_()).sum().backward(); }); };
+  const auto row = [&](const char* what, double plain, double fused) {
+    fmt::print("{:28} {:14} {:9.2f} {:9.2f} {:6.1f}x\n", c.name, what, plain, fused, plain / fused);
+  };
+  row("cross entropy", both_ways([&](const at::Tensor& x) {
+        return at::cross_entropy_loss(plain_logits(x, labels), labels, {}, at::Reduction::Sum);
+      }),
+      both_ways([&](const at::Tensor& x) { return upsample_cross_entropy(x, small); }));
+  row("Dice sums", both_ways([&](const at::Tensor& x) { return plain_sums(x, labels); }),
+      both_ways([&](const at::Tensor& x) { return upsample_softmax_sums(x, small); }));
+  const c10::NoGradGuard no_grad;
+  row("argmax", best_ms([&] { plain_logits(logits, labels).argmax(1); }),
+      best_ms([&] { upsample_argmax(logits, c.size, c.size); }));
+}
+
+}  // namespace
+
+int main() {
+  fmt::print("{} threads; loss forward and backward, processor ms\n{:43} {:>9} {:>9}\n", at::get_num_threads(), "", "plain",
+             "fused");
+  for (const Case& c : kCases) run(c);
+}

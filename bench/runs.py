@@ -1,0 +1,33 @@
+"""Our training step and PyTorch's, each in a process of its own, from the same weights and batch."""
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent
+
+
+def last_json(command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(str(part) for part in command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+    return json.loads(done.stdout[done.stdout.index("{"):])
+
+
+def ours(build, config, overrides, steps, warmup, dump):
+    return last_json([pathlib.Path(build) / "bin/tessera", "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump])
+
+
+def peer(dump, model, arguments, compiled, steps, warmup):
+    return last_json([sys.executable, ROOT / "peers/step.py", dump, "--model", model, *arguments, "--steps", steps, "--warmup", warmup,
+                      *(["--compile"] if compiled else [])])
+
+
+def largest_difference(a, b):
+    """Of two lists of losses, relative to the first loss."""
+    return max(abs(x - y) for x, y in zip(a, b)) / abs(a[0])
+
+
+def median_by(results, key="ms_median"):
+    values = sorted(result[key] for result in results)
+    return values[len(values) // 2]

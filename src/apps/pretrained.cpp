@@ -1,0 +1,92 @@
+// `tessera models pretrained`, `fetch` and `inspect`: public weights by name, and what is in a weight file.
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/command.h"
+#include "weights/key_map.h"
+#include "weights/load_weights.h"
+#include "weights/weight_cache.h"
+#include "weights/zoo.h"
+
+namespace tessera {
+namespace {
+
+struct PretrainedArguments {
+  std::vector<std::string> sources;
+  std::string file;
+  bool json = false;
+};
+
+void list_pretrained(const PretrainedArguments& arguments) {
+  nlohmann::json all = nlohmann::json::array();
+  if (!arguments.json) fmt::print("{:<46} {:<9} {:<7} {}\n", "model.pretrained=", "checksum", "here", "fits, for example");
+  for (const ZooEntry& entry : zoo()) {
+    const WeightSource source = find_source(std::string(entry.name));
+    const bool here = is_cached(source);
+    if (!arguments.json) {
+      fmt::print("{:<46} {:<9} {:<7} {}\n", entry.name, entry.sha256().empty() ? "-" : entry.sha256(), here ? "yes" : "-",
+                 entry.fits);
+      continue;
+    }
+    all.push_back({{"name", entry.name},
+                   {"url", entry.url()},
+                   {"sha256", entry.sha256()},
+                   {"origin", entry.origin},
+                   {"fits", entry.fits},
+                   {"file", source.file.string()},
+                   {"here", here}});
+  }
+  if (arguments.json) fmt::print("{}\n", all.dump(2));
+}
+
+// The tensors of a file as a model would be given them, and whose they are.
+void inspect(const PretrainedArguments& arguments) {
+  const LoadedFile file = read_weights(find_weights(arguments.file));
+  const StateDict state = find_state_dict(file);
+  const std::string family = map_keys(state.tensors, {}).family;
+  nlohmann::json tensors = nlohmann::json::object();
+  int64_t numbers = 0;
+  for (const auto& [name, tensor] : state.tensors) {
+    numbers += tensor.numel();
+    if (!arguments.json)
+      fmt::print("{:<60} {:<10} {}\n", name, c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), " x "));
+    tensors[name] = {{"type", c10::toString(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}};
+  }
+  const std::string place = state.place.empty() ? "its top" : state.place;
+  if (arguments.json) {
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"format", file.format}, {"layout", family}, {"place", state.place}, {"tensors", tensors}}.dump(2));
+    return;
+  }
+  for (const auto& [key, global] : file.opaque) fmt::print("{:<60} not read: an object of {}\n", key, global);
+  fmt::print("{}: {}, layout {}, {} tensors at {} with {} numbers\n", file.name, file.format, family, state.tensors.size(),
+             place, numbers);
+}
+
+}  // namespace
+
+void add_pretrained(CLI::App& models) {
+  auto arguments = std::make_shared<PretrainedArguments>();
+  CLI::App* listing = models.add_subcommand("pretrained", "public weights by name, for model.pretrained");
+  listing->add_flag("--json", arguments->json, "print as JSON, with URLs and files");
+  listing->callback([=] { list_pretrained(*arguments); });
+
+  CLI::App* fetch = models.add_subcommand("fetch", "download weights to the cache and print where they are");
+  fetch->add_option("source", arguments->sources, "names of `models pretrained`, or URLs (with #sha256=DIGITS to check)")
+      ->required();
+  fetch->footer("The cache is $TESSERA_CACHE, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera.");
+  fetch->callback([=] {
+    for (const std::string& source : arguments->sources) fmt::print("{}\n", fetch_weights(find_source(source)).string());
+  });
+
+  CLI::App* look =
+      models.add_subcommand("inspect", "the tensors of a weight file and whose layout it has; nothing in it is executed");
+  look->add_option("file", arguments->file, "a .pth, .safetensors or .npz file, a name of `models pretrained`, or a URL")
+      ->required();
+  look->add_flag("--json", arguments->json, "print as JSON");
+  look->callback([=] { inspect(*arguments); });
+}
+
+}  // namespace tessera

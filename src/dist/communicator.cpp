@@ -1,0 +1,140 @@
+#include "dist/communicator.h"
+
+#include <torch/types.h>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "core/error.h"
+#include "core/rank_status.h"
+
+namespace tessera {
+namespace {
+
+// Note [Waiting for a peer]
+// A rank that dies closes its connections, and whoever waits for it gets an exception at once. A rank that hangs keeps them
+// open: the wait ends after dist.timeout. In both cases the rank that notices is not the one to blame, so the message says
+// what it waited for and where to look; a launcher, which sees all ranks, names the one that failed (see launch/).
+void finish(const c10::intrusive_ptr<c10d::Work>& work) {
+  begin_collective();
+  try {
+    work->wait();
+  } catch (const std::exception& e) {
+    const std::string text = e.what();
+    const RankStatus& status = rank_status();
+    fail(
+        "the other ranks cannot be reached any more (collective {}, step {}, {}): one of them has ended, hangs or lost its "
+        "network; its own log says why. {}",
+        status.collective.load(), status.step.load(), phase_name(status.phase), text.substr(0, text.find('\n')));
+  }
+  end_collective();
+}
+
+void check_contiguous(const at::Tensor& tensor) {
+  TSR_CHECK(tensor.is_contiguous(), "expected a contiguous tensor for a collective");
+}
+
+}  // namespace
+
+Exchange::Exchange(c10::intrusive_ptr<c10d::Work> work) : work_(std::move(work)) {}
+Exchange::Exchange(Exchange&&) noexcept = default;
+Exchange& Exchange::operator=(Exchange&&) noexcept = default;
+Exchange::~Exchange() = default;
+
+void Exchange::wait() {
+  finish(work_);
+}
+
+void Exchange::on_done(std::function<void()> call) {
+  work_->getFuture()->addCallback([call = std::move(call)](c10::ivalue::Future&) { call(); });
+}
+
+Communicator::Communicator() = default;
+Communicator::Communicator(c10::intrusive_ptr<c10d::Backend> backend, int rank, int size)
+    : backend_(std::move(backend)), rank_(rank), size_(size) {}
+Communicator::~Communicator() = default;
+
+void Communicator::reduce(at::Tensor tensor, bool max) {
+  if (alone()) return;
+  check_contiguous(tensor);
+  std::vector<at::Tensor> tensors{std::move(tensor)};
+  c10d::AllreduceOptions options;
+  options.reduceOp = max ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
+  finish(backend_->allreduce(tensors, options));
+}
+
+void Communicator::sum(at::Tensor tensor) {
+  reduce(std::move(tensor), false);
+}
+
+void Communicator::max(at::Tensor tensor) {
+  reduce(std::move(tensor), true);
+}
+
+Exchange Communicator::begin_sum(at::Tensor tensor) {
+  check_contiguous(tensor);
+  std::vector<at::Tensor> tensors{std::move(tensor)};
+  return Exchange(backend_->allreduce(tensors));
+}
+
+void Communicator::broadcast(at::Tensor tensor, int root) {
+  if (alone() || tensor.numel() == 0) return;
+  check_contiguous(tensor);
+  std::vector<at::Tensor> tensors{std::move(tensor)};
+  c10d::BroadcastOptions options;
+  options.rootRank = root;
+  finish(backend_->broadcast(tensors, options));
+}
+
+at::Tensor Communicator::gather(const at::Tensor& piece) {
+  std::vector<int64_t> sizes = piece.sizes().vec();
+  sizes.insert(sizes.begin(), size_);
+  at::Tensor all = at::empty(sizes, piece.options());
+  if (alone()) {
+    all[0].copy_(piece);
+    return all;
+  }
+  std::vector<std::vector<at::Tensor>> outputs{all.unbind(0)};
+  std::vector<at::Tensor> inputs{piece.contiguous()};
+  finish(backend_->allgather(outputs, inputs));
+  return all;
+}
+
+std::vector<std::string> Communicator::gather_text(const std::string& text) {
+  if (alone()) return {text};
+  const at::Tensor lengths = gather(at::tensor(static_cast<int64_t>(text.size()), at::kLong));
+  at::Tensor padded = at::zeros({std::max<int64_t>(1, lengths.max().item<int64_t>())}, at::kByte);
+  text.copy(reinterpret_cast<char*>(padded.mutable_data_ptr<uint8_t>()), text.size());
+  const at::Tensor all = gather(padded);
+  std::vector<std::string> texts;
+  for (int r = 0; r < size_; ++r) {
+    texts.emplace_back(reinterpret_cast<const char*>(all[r].const_data_ptr<uint8_t>()),
+                       static_cast<size_t>(lengths[r].item<int64_t>()));
+  }
+  return texts;
+}
+
+at::Tensor Communicator::swap(const at::Tensor& tensor, int peer) {
+  check_contiguous(tensor);
+  constexpr int kTag = 1;
+  at::Tensor received = at::empty_like(tensor);
+  std::vector<at::Tensor> out{tensor}, in{received};
+  const auto send_first = [&] { return backend_->send(out, peer, kTag); };
+  const auto receive = [&] { return backend_->recv(in, peer, kTag); };
+  // Both orders at once: a backend that sends synchronously (NCCL outside a group) would wait for ever otherwise.
+  if (rank_ < peer) {
+    const auto sent = send_first();
+    finish(receive());
+    finish(sent);
+  } else {
+    const auto came = receive();
+    finish(send_first());
+    finish(came);
+  }
+  return received;
+}
+
+void Communicator::barrier() {
+  if (!alone()) finish(backend_->barrier());
+}
+
+}  // namespace tessera

@@ -1,0 +1,71 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace c10d {
+class Backend;
+class Work;
+}  // namespace c10d
+
+namespace tessera {
+
+// A collective under way.
+class Exchange {
+ public:
+  explicit Exchange(c10::intrusive_ptr<c10d::Work> work);
+  Exchange(Exchange&&) noexcept;
+  Exchange& operator=(Exchange&&) noexcept;
+  ~Exchange();
+
+  // Waits; on a GPU lets the current stream wait. Throws Error when a peer is gone.
+  void wait();
+
+  // Called once, on another thread, when the tensors are through.
+  void on_done(std::function<void()> call);
+
+ private:
+  c10::intrusive_ptr<c10d::Work> work_;
+};
+
+// A group of ranks that take part in the same collectives in the same order; see Note [Waiting for a peer]. Alone, every
+// collective is nothing. Not thread-safe.
+class Communicator {
+ public:
+  Communicator();  // alone
+  Communicator(c10::intrusive_ptr<c10d::Backend> backend, int rank, int size);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  bool alone() const { return size_ == 1; }
+
+  // In place, over all ranks. Tensors must be contiguous and of one shape and type on all ranks.
+  void sum(at::Tensor tensor);
+  void max(at::Tensor tensor);
+  void broadcast(at::Tensor tensor, int root = 0);
+  Exchange begin_sum(at::Tensor tensor);  // not for a communicator that is alone
+
+  // Every rank's `piece`, in order of ranks: (size, ...).
+  at::Tensor gather(const at::Tensor& piece);
+  std::vector<std::string> gather_text(const std::string& text);
+
+  // Sends one tensor to `peer` and takes one of the same kind from it.
+  at::Tensor swap(const at::Tensor& tensor, int peer);
+
+  void barrier();
+
+ private:
+  void reduce(at::Tensor tensor, bool max);
+
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace tessera

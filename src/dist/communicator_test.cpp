@@ -1,0 +1,67 @@
+#include "dist/communicator.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "core/error.h"
+#include "dist/adasum.h"
+#include "dist/thread_ranks.h"
+
+namespace tessera {
+namespace {
+
+void on_ranks(int size, const std::function<void(World&)>& body) {
+  run_on_threads(size, false, std::chrono::seconds(120), body);
+}
+
+TEST(Communicator, CollectivesOverThreeRanks) {
+  on_ranks(3, [](World& world) {
+    at::Tensor sum = at::full({5}, world.rank() + 1, at::kDouble), max = at::full({2}, world.rank(), at::kLong);
+    world.control.sum(sum);
+    world.control.max(max);
+    EXPECT_TRUE(sum.equal(at::full({5}, 6, at::kDouble)));
+    EXPECT_EQ(max[0].item<int64_t>(), 2);
+    at::Tensor value = at::full({3}, world.rank(), at::kFloat);
+    world.control.broadcast(value, 1);
+    EXPECT_EQ(value[2].item<float>(), 1.0F);
+    EXPECT_TRUE(world.control.gather(at::scalar_tensor(world.rank(), at::kLong)).equal(at::arange(3, at::kLong)));
+    const std::vector<std::string> expected{"", "1", "22"};
+    EXPECT_EQ(world.control.gather_text(std::string(static_cast<size_t>(world.rank()), static_cast<char>('0' + world.rank()))),
+              expected);
+    world.control.barrier();
+  });
+}
+
+TEST(Communicator, AloneNothingHappens) {
+  Communicator alone;
+  at::Tensor value = at::ones({2});
+  alone.sum(value);
+  alone.broadcast(value);
+  EXPECT_TRUE(value.equal(at::ones({2})));
+  EXPECT_EQ(alone.gather_text("x"), std::vector<std::string>{"x"});
+}
+
+TEST(Communicator, APeerThatLeavesIsAnErrorNotAHang) {
+  EXPECT_THROW(on_ranks(2,
+                        [](World& world) {
+                          if (world.rank() == 1) fail("rank 1 has had enough");
+                          at::Tensor value = at::ones({2});
+                          world.control.sum(value);
+                        }),
+               Error);
+}
+
+// Orthogonal gradients are added, equal ones averaged, layer by layer.
+TEST(Adasum, IsBetweenSumAndMean) {
+  on_ranks(4, [](World& world) {
+    at::Tensor gradients = at::zeros({8}, at::kDouble);
+    gradients[world.rank()] = 1.0 + world.rank();    // first layer: orthogonal
+    gradients.narrow(0, 4, 4).copy_(at::arange(4));  // second: equal
+    adasum(world.control, gradients, {{0, 4}, {4, 4}});
+    EXPECT_TRUE(at::allclose(gradients.narrow(0, 0, 4), at::arange(1, 5, at::kDouble)));
+    EXPECT_TRUE(at::allclose(gradients.narrow(0, 4, 4), at::arange(4, at::kDouble)));
+  });
+}
+
+}  // namespace
+}  // namespace tessera

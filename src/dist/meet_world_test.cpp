@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <torch/types.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "core/error.h"
+#include "dist/local_address.h"
+#include "dist/world.h"
+
+namespace tessera {
+namespace {
+
+// A port that nobody listened on a moment ago.
+int free_port() {
+  const int file = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  EXPECT_EQ(bind(file, reinterpret_cast<sockaddr*>(&address), length), 0);
+  getsockname(file, reinterpret_cast<sockaddr*>(&address), &length);
+  close(file);
+  return ntohs(address.sin_port);
+}
+
+// Starts the ranks as threads; returns what each said, empty for one that got through.
+std::vector<std::string> meet(const std::vector<RankSpec>& specs, const std::vector<Identity>& identities, int timeout_s = 60) {
+  std::vector<std::string> messages(specs.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        const auto world = meet_world(specs[i], identities[i % identities.size()],
+                                      {.meet_timeout = std::chrono::seconds(timeout_s), .timeout = std::chrono::seconds(60)});
+        at::Tensor count = at::ones({1}, at::kLong);
+        world->control.sum(count);
+        if (count.item<int64_t>() != specs[i].world_size) messages[i] = "wrong sum";
+        world->control.barrier();
+      } catch (const std::exception& e) {
+        messages[i] = e.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return messages;
+}
+
+RankSpec spec_of(int rank, int size, int port) {
+  return {.rank = rank, .world_size = size, .master_port = port};
+}
+
+TEST(MeetWorld, RanksMeetAndCount) {
+  const int port = free_port();
+  const auto messages = meet({spec_of(0, 3, port), spec_of(1, 3, port), spec_of(2, 3, port)}, {{{"config", "a"}}});
+  for (const std::string& message : messages) EXPECT_EQ(message, "");
+}
+
+TEST(MeetWorld, ADifferentConfigIsFoundAtTheStart) {
+  const int port = free_port();
+  const auto messages = meet({spec_of(0, 2, port), spec_of(1, 2, port)}, {{{"config", "aaa"}}, {{"config", "bbb"}}});
+  EXPECT_NE((messages[0] + messages[1]).find("has another config than rank"), std::string::npos) << messages[0] << messages[1];
+  EXPECT_NE(messages[0], "");
+  EXPECT_NE(messages[1], "");
+}
+
+TEST(MeetWorld, RanksThatNeverComeAreNamed) {
+  const auto messages = meet({spec_of(0, 3, free_port())}, {{}}, 1);
+  EXPECT_NE(messages[0].find("2 of 3 ranks did not come"), std::string::npos) << messages[0];
+  EXPECT_NE(messages[0].find("rank 1, 2"), std::string::npos) << messages[0];
+}
+
+TEST(MeetWorld, TwoJobsOnOnePort) {
+  const int port = free_port();
+  const auto messages = meet({spec_of(0, 2, port), spec_of(0, 2, port)}, {{}}, 3);
+  EXPECT_NE((messages[0] + messages[1]).find("another job uses this port"), std::string::npos) << messages[0] << messages[1];
+}
+
+TEST(LocalAddress, IsTheOneTheRouteLeavesFrom) {
+  EXPECT_EQ(local_address("127.0.0.1", 80), "127.0.0.1");
+  EXPECT_THROW(local_address("no-such-host.invalid", 80), Error);
+}
+
+}  // namespace
+}  // namespace tessera

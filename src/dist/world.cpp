@@ -1,0 +1,47 @@
+#include "dist/world.h"
+
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "core/error.h"
+#include "dist/local_address.h"
+
+namespace tessera {
+namespace {
+
+BackendFactory nccl = nullptr;
+
+c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const RankSpec& spec,
+                                            std::chrono::milliseconds timeout) {
+  const auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+  options->devices = {c10d::ProcessGroupGloo::createDeviceForHostname(local_address(spec.master_addr, spec.master_port))};
+  options->threads = 2;
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, spec.rank, spec.world_size, options);
+}
+
+c10::intrusive_ptr<c10d::Backend> make_backend(const char* name, const c10::intrusive_ptr<c10d::Store>& store,
+                                               const RankSpec& spec, bool cuda, std::chrono::milliseconds timeout) {
+  const auto own = c10::make_intrusive<c10d::PrefixStore>(fmt::format("{}/{}", spec.generation, name), store);
+  if (!cuda) return make_gloo(own, spec, timeout);
+  TSR_CHECK(nccl != nullptr, "several GPUs need NCCL, which this build's CUDA plug-in does not have; use one GPU");
+  return nccl(own, spec.rank, spec.world_size, timeout);
+}
+
+}  // namespace
+
+void register_nccl(BackendFactory factory) {
+  nccl = factory;
+}
+
+World::World(RankSpec s, const c10::intrusive_ptr<c10d::Store>& store, bool cuda, std::chrono::seconds timeout)
+    : spec(std::move(s)),
+      control(make_backend("control", store, spec, false, timeout), spec.rank, spec.world_size),
+      gradients(make_backend("gradients", store, spec, cuda, timeout), spec.rank, spec.world_size),
+      norms(make_backend("norms", store, spec, cuda, timeout), spec.rank, spec.world_size),
+      store_(store) {}
+
+World::World() = default;
+World::~World() = default;
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dist/communicator.h"
+#include "dist/rank_spec.h"
+
+namespace c10d {
+class Store;
+}
+
+namespace tessera {
+
+// The ranks that train together, as one of them sees it. Three groups, because collectives of one group must come in the
+// same order on every rank: gradients go out while the backward pass, which exchanges statistics, still runs.
+struct World {
+  RankSpec spec;
+  Communicator control;    // on the CPU: decisions, metrics, texts
+  Communicator gradients;  // on the device of the model
+  Communicator norms;      // on the device of the model: batch-norm statistics
+
+  World();  // alone
+  World(RankSpec s, const c10::intrusive_ptr<c10d::Store>& store, bool cuda, std::chrono::seconds timeout);
+  ~World();
+
+  int rank() const { return spec.rank; }
+  int size() const { return spec.world_size; }
+  bool alone() const { return spec.world_size == 1; }
+  bool is_first() const { return spec.rank == 0; }
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;  // the server of the store lives as long as rank 0's world
+};
+
+// What has to be equal on all ranks, and what to call it when it is not: {"config", "3f2a..."}, {"build", "0.1.0
+// (d07a72e)"}.
+using Identity = std::vector<std::pair<std::string, std::string>>;
+
+struct MeetOptions {
+  bool cuda = false;
+  std::chrono::seconds meet_timeout{300};  // for all ranks to come
+  std::chrono::seconds timeout{1800};      // of a collective
+};
+
+// Meets the other ranks at the master's address. Throws Error that names the ranks that did not come, the port that is
+// taken, the rank that is there twice, or the rank that runs something else.
+std::unique_ptr<World> meet_world(const RankSpec& spec, const Identity& identity, const MeetOptions& options);
+
+// The CUDA plug-in offers NCCL here; without it GPU ranks cannot meet.
+using BackendFactory = c10::intrusive_ptr<c10d::Backend> (*)(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                                                             std::chrono::milliseconds timeout);
+void register_nccl(BackendFactory factory);
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+#include "kernels/upsample_argmax.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+at::Tensor plain_argmax(const at::Tensor& logits, int64_t height, int64_t width, bool align_corners = false) {
+  return at::upsample_bilinear2d(logits, {height, width}, align_corners).argmax(1);
+}
+
+struct Shape {
+  int64_t n, classes, h, w, out_h, out_w;
+};
+const std::vector<Shape> kShapes = {
+    {2, 3, 6, 9, 6, 9},   {2, 150, 3, 5, 12, 20}, {1, 19, 5, 7, 40, 56},  {1, 300, 3, 2, 48, 32}, {2, 5, 7, 5, 17, 31},
+    {1, 17, 9, 11, 5, 4}, {1, 1, 3, 3, 7, 7},     {1, 2, 40, 37, 40, 37}, {1, 4, 1, 1, 5, 5},     {1, 31, 4, 9, 64, 18},
+};
+
+at::Tensor logits_of(const Shape& s, at::ScalarType type) {
+  at::manual_seed(s.classes);
+  return at::randn({s.n, s.classes, s.h, s.w}, at::kDouble).to(type);
+}
+
+// float64 random logits have no ties: what rounding could turn around does not occur.
+TEST(UpsampleArgmax, EqualsPlainOps) {
+  for (const Shape& s : kShapes) {
+    for (const bool align_corners : {false, true}) {
+      const at::Tensor logits = logits_of(s, at::kDouble);
+      const at::Tensor expected = plain_argmax(logits, s.out_h, s.out_w, align_corners).to(at::kShort);
+      EXPECT_TRUE(upsample_argmax(logits, s.out_h, s.out_w, align_corners).equal(expected)) << s.classes;
+      const at::Tensor channels_last = logits.contiguous(at::MemoryFormat::ChannelsLast);
+      EXPECT_TRUE(upsample_argmax(channels_last, s.out_h, s.out_w, align_corners).equal(expected)) << s.classes;
+    }
+  }
+}
+
+// In lower precision the chosen class has, up to rounding, the largest logit.
+TEST(UpsampleArgmax, LowerPrecisionChoosesALargestLogit) {
+  for (const Shape& s : kShapes) {
+    for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+      const at::Tensor logits = logits_of(s, type).contiguous(at::MemoryFormat::ChannelsLast);
+      const at::Tensor full = at::upsample_bilinear2d(logits.to(at::kDouble), {s.out_h, s.out_w}, false);
+      const at::Tensor chosen = upsample_argmax(logits, s.out_h, s.out_w).to(at::kLong);
+      const at::Tensor lost = full.amax(1) - full.gather(1, chosen.unsqueeze(1)).squeeze(1);
+      EXPECT_LT(lost.max().item<double>(), 2e-6) << s.classes << toString(type);
+    }
+  }
+}
+
+// Whole numbers interpolated at ratio 4 are exact, and few enough that ties abound.
+TEST(UpsampleArgmax, OfEqualLogitsTheLowestClassWins) {
+  for (const int64_t classes : {2, 5, 16, 40}) {
+    at::manual_seed(classes);
+    const at::Tensor logits = at::randint(0, 3, {2, classes, 6, 6}).to(at::kFloat);
+    EXPECT_TRUE(upsample_argmax(logits, 24, 24).equal(plain_argmax(logits, 24, 24).to(at::kShort))) << classes;
+    EXPECT_TRUE(upsample_argmax(logits, 6, 6).equal(logits.argmax(1).to(at::kShort))) << classes;
+  }
+  EXPECT_EQ(upsample_argmax(at::zeros({1, 7, 2, 2}), 9, 9).max().item<int64_t>(), 0);
+  EXPECT_EQ(upsample_argmax(at::full({1, 7, 2, 2}, std::nan("")), 9, 9).max().item<int64_t>(), 0);
+}
+
+TEST(UpsampleConfusion, CountsWhatArgmaxPredicts) {
+  for (const Shape& s : kShapes) {
+    const at::Tensor logits = logits_of(s, at::kFloat);
+    const at::Tensor labels = at::randint(-1, s.classes, {s.n, s.out_h, s.out_w}, at::kShort);
+    const at::Tensor predicted = upsample_argmax(logits, s.out_h, s.out_w).to(at::kLong);
+    const at::Tensor bins = (labels.to(at::kLong) * s.classes + predicted).masked_select(labels.ne(-1));
+    const at::Tensor expected = at::bincount(bins, {}, s.classes * s.classes).view({s.classes, s.classes});
+    EXPECT_TRUE(upsample_confusion(logits, labels).equal(expected)) << s.classes;
+  }
+}
+
+TEST(UpsampleConfusion, IsTheSameOnAnyNumberOfThreads) {
+  const int threads = at::get_num_threads();
+  const at::Tensor logits = at::randn({3, 9, 20, 20}), labels = at::randint(-1, 9, {3, 100, 100}, at::kLong);
+  const at::Tensor expected = upsample_confusion(logits, labels);
+  for (const int count : {1, 2, 5}) {
+    at::set_num_threads(count);
+    EXPECT_TRUE(upsample_confusion(logits, labels).equal(expected));
+  }
+  at::set_num_threads(threads);
+  EXPECT_EQ(expected.sum().item<int64_t>(), labels.ne(-1).sum().item<int64_t>());
+}
+
+TEST(UpsampleConfusion, RefusesLabelsThatAreNoClass) {
+  EXPECT_THROW(upsample_confusion(at::zeros({1, 4, 2, 2}), at::full({1, 4, 4}, 4, at::kLong)), Error);
+  EXPECT_THROW(upsample_confusion(at::zeros({1, 4, 2, 2}), at::full({1, 2, 2}, -2, at::kLong)), Error);
+}
+
+}  // namespace
+}  // namespace tessera

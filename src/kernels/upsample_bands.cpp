@@ -1,0 +1,126 @@
+#include "kernels/upsample_bands.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace tessera {
+
+#define TSR_SIMD_LEVEL(level)                  \
+  namespace level {                            \
+  extern const BandLoops<float> kFloatLoops;   \
+  extern const BandLoops<double> kDoubleLoops; \
+  }
+TSR_SIMD_LEVEL(baseline)
+#ifdef __x86_64__
+TSR_SIMD_LEVEL(avx2)
+TSR_SIMD_LEVEL(avx512)
+#endif
+
+template <class T>
+const BandLoops<T>& band_loops() {
+  static const BandLoops<T>& chosen = []() -> const BandLoops<T>& {
+    const auto of_type = [](const BandLoops<float>& f, const BandLoops<double>& d) -> const BandLoops<T>& {
+      if constexpr (std::is_same_v<T, float>)
+        return static_cast<void>(d), f;
+      else
+        return static_cast<void>(f), d;
+    };
+#ifdef __x86_64__
+    const std::string capability = at::get_cpu_capability();
+    if (capability == "AVX512") return of_type(avx512::kFloatLoops, avx512::kDoubleLoops);
+    if (capability == "AVX2") return of_type(avx2::kFloatLoops, avx2::kDoubleLoops);
+#endif
+    return of_type(baseline::kFloatLoops, baseline::kDoubleLoops);
+  }();
+  return chosen;
+}
+
+template <class T>
+Axis<T>::Axis(int64_t in, int64_t out, bool align_corners) {
+  const double scale = align_corners ? (out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0)
+                                     : static_cast<double>(in) / static_cast<double>(out);
+  for (int64_t i = 0; i < out; ++i) {
+    const double at =
+        align_corners ? scale * static_cast<double>(i) : std::max(0.0, scale * (static_cast<double>(i) + 0.5) - 0.5);
+    const int64_t low = std::min(static_cast<int64_t>(at), in - 1);
+    first.push_back(static_cast<int32_t>(low));
+    second.push_back(static_cast<int32_t>(std::min(low + 1, in - 1)));
+    weight.push_back(static_cast<T>(std::clamp(at - static_cast<double>(low), 0.0, 1.0)));
+  }
+}
+
+// Up to this many classes that lie side by side are cheaper to turn around into vectors of pixels.
+constexpr int64_t kFewClasses = 24;
+
+template <class T>
+UpsampleBands<T>::UpsampleBands(const at::Tensor& logits, at::IntArrayRef size, bool align_corners)
+    : logits_(logits),
+      out_height_(size[0]),
+      out_width_(size[1]),
+      pixelwise_(logits.sizes().slice(2) == size && (logits.stride(3) == 1 || logits.size(1) <= kFewClasses)),
+      y_(logits.size(2), size[0], align_corners),
+      x_(logits.size(3), size[1], align_corners) {
+  // Enough bands for the cores of one socket at batch 1; each long enough that the rows it shares with others do not matter.
+  constexpr int64_t kMostBands = 32, kFewestRows = 16;
+  const int64_t bands = std::clamp<int64_t>(out_height_ / kFewestRows, 1, kMostBands);
+  rows_ = std::max<int64_t>(1, (out_height_ + bands - 1) / bands);
+  per_image_ = (out_height_ + rows_ - 1) / rows_;
+}
+
+template <class T>
+void UpsampleBands<T>::describe(int64_t band, const at::Tensor& labels, int64_t ignore, T* scratch, Band<T>& to) const {
+  const int64_t n = image(band);
+  to.type = logits_.scalar_type() == at::kBFloat16 ? LogitType::kBFloat16
+            : logits_.scalar_type() == at::kDouble ? LogitType::kDouble
+                                                   : LogitType::kFloat;
+  to.logits = static_cast<const char*>(logits_.const_data_ptr()) + n * logits_.stride(0) * logits_.element_size();
+  to.stride_class = logits_.stride(1);
+  to.stride_y = logits_.stride(2);
+  to.stride_x = logits_.stride(3);
+  to.classes = logits_.size(1);
+  to.height = logits_.size(2);
+  to.width = logits_.size(3);
+  to.out_width = out_width_;
+  to.begin = begin(band);
+  to.end = end(band);
+  to.rows = y_.view();
+  to.columns = x_.view();
+  to.pixelwise = pixelwise_;
+  to.labels = labels.defined() ? labels.const_data_ptr<int16_t>() + (n * out_height_ + to.begin) * out_width_ : nullptr;
+  to.ignore = static_cast<int16_t>(ignore);
+  to.scratch = scratch;
+}
+
+template <class T>
+void UpsampleBands<T>::for_each(const std::function<void(int64_t, T*)>& work) const {
+  const int64_t scratch_size = band_loops<T>().scratch_size(logits_.size(1), logits_.size(3));
+  at::parallel_for(0, count(), 1, [&](int64_t begin, int64_t end) {
+    const at::Tensor scratch = at::empty({scratch_size}, at::CppTypeToScalarType<T>::value);
+    for (int64_t band = begin; band < end; ++band) work(band, scratch.mutable_data_ptr<T>());
+  });
+}
+
+template const BandLoops<float>& band_loops<float>();
+template const BandLoops<double>& band_loops<double>();
+template class UpsampleBands<float>;
+template class UpsampleBands<double>;
+
+at::Tensor check_labels(const at::Tensor& logits, const at::Tensor& labels) {
+  TSR_CHECK(logits.dim() == 4 && labels.dim() == 3 && logits.size(0) == labels.size(0),
+            "expected logits (N, C, h, w) and labels (N, H, W) of the same images, got {} and {}",
+            fmt::join(logits.sizes(), " x "), fmt::join(labels.sizes(), " x "));
+  TSR_CHECK(at::isIntegralType(labels.scalar_type(), /*includeBool=*/false), "expected integer labels, got {}",
+            toString(labels.scalar_type()));
+  TSR_CHECK(logits.size(1) > 0 && logits.size(1) <= INT16_MAX, "expected 1 to {} classes, got {}", INT16_MAX, logits.size(1));
+  TSR_CHECK(logits.size(2) > 0 && logits.size(3) > 0, "expected logits of at least one pixel, got {}",
+            fmt::join(logits.sizes(), " x "));
+  return labels.to(at::kShort).contiguous();
+}
+
+}  // namespace tessera

@@ -1,0 +1,111 @@
+#include "kernels/upsample_loss.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+#include "core/error.h"
+#include "kernels/upsample_loss_cpu.h"
+
+namespace tessera {
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+using CrossEntropyOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const OptionalTensor&, double,
+                                                          const OptionalTensor&, const OptionalTensor&, int64_t, bool, bool);
+using SumsOp = at::Tensor(const at::Tensor&, const at::Tensor&, int64_t, bool);
+using SumsBackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, int64_t, bool);
+
+template <class Signature>
+auto find_op(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+OptionalTensor optional(const at::Tensor& tensor) {
+  return tensor.defined() ? OptionalTensor(tensor) : std::nullopt;
+}
+
+// The gradient times the slope of the sum, as autograd wants it.
+at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& slope, at::ScalarType type) {
+  return (gradient * slope.to(gradient.scalar_type())).to(type);
+}
+
+struct CrossEntropyFunction : torch::autograd::Function<CrossEntropyFunction> {
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& labels,
+                            const CrossEntropyOptions& options) {
+    static const auto op = find_op<CrossEntropyOp>("tessera::upsample_cross_entropy");
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    // Both directions in one pass: backward only multiplies.
+    auto [sum, gradient] =
+        op.call(logits, labels, optional(options.class_weights), options.label_smoothing, optional(options.other_labels),
+                optional(options.share), options.ignore, options.align_corners, /*with_gradient=*/true);
+    ctx->save_for_backward({gradient});
+    ctx->saved_data["type"] = logits.scalar_type();
+    return sum;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::variable_list& slopes) {
+    return {scaled(ctx->get_saved_variables()[0], slopes[0], ctx->saved_data["type"].toScalarType()), {}, {}};
+  }
+};
+
+struct SoftmaxSumsFunction : torch::autograd::Function<SoftmaxSumsFunction> {
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& labels,
+                            int64_t ignore, bool align_corners) {
+    static const auto op = find_op<SumsOp>("tessera::upsample_softmax_sums");
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    ctx->save_for_backward({logits, labels});
+    ctx->saved_data["ignore"] = ignore;
+    ctx->saved_data["align_corners"] = align_corners;
+    return op.call(logits, labels, ignore, align_corners);
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::variable_list& slopes) {
+    static const auto op = find_op<SumsBackwardOp>("tessera::upsample_softmax_sums_backward");
+    const auto saved = ctx->get_saved_variables();
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const at::Tensor gradient =
+        op.call(saved[0], saved[1], slopes[0], ctx->saved_data["ignore"].toInt(), ctx->saved_data["align_corners"].toBool());
+    return {gradient.to(saved[0].scalar_type()), {}, {}, {}};
+  }
+};
+
+// Half precision is rare on a CPU; its conversion is left to torch.
+at::Tensor widened(const at::Tensor& logits) {
+  return logits.is_cpu() && logits.scalar_type() == at::kHalf ? logits.to(at::kFloat) : logits;
+}
+
+}  // namespace
+
+at::Tensor upsample_cross_entropy(const at::Tensor& logits, const at::Tensor& labels, const CrossEntropyOptions& options) {
+  TSR_CHECK(options.other_labels.defined() == options.share.defined(), "second labels and their share come together");
+  const at::Tensor x = widened(logits);
+  if (x.requires_grad() && at::GradMode::is_enabled()) return CrossEntropyFunction::apply(x, labels, options);
+  static const auto op = find_op<CrossEntropyOp>("tessera::upsample_cross_entropy");
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  return std::get<0>(op.call(x, labels, optional(options.class_weights), options.label_smoothing,
+                             optional(options.other_labels), optional(options.share), options.ignore, options.align_corners,
+                             /*with_gradient=*/false));
+}
+
+at::Tensor upsample_softmax_sums(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
+  return SoftmaxSumsFunction::apply(widened(logits), labels, ignore, align_corners);
+}
+
+TORCH_LIBRARY_FRAGMENT(tessera, m) {
+  m.def(
+      "upsample_cross_entropy(Tensor logits, Tensor labels, Tensor? class_weights, float label_smoothing, Tensor? "
+      "other_labels, "
+      "Tensor? share, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor gradient)");
+  m.def("upsample_softmax_sums(Tensor logits, Tensor labels, int ignore, bool align_corners) -> Tensor");
+  m.def(
+      "upsample_softmax_sums_backward(Tensor logits, Tensor labels, Tensor slopes, int ignore, bool align_corners) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl("upsample_cross_entropy", upsample_cross_entropy_cpu);
+  m.impl("upsample_softmax_sums", upsample_softmax_sums_cpu);
+  m.impl("upsample_softmax_sums_backward", upsample_softmax_sums_backward_cpu);
+}
+
+}  // namespace tessera

@@ -1,0 +1,31 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace tessera {
+
+// What the launcher of node 0 tells a node, itself included.
+struct Directive {
+  enum class Kind {
+    kTick,    // we are still there
+    kStart,   // start your ranks
+    kSignal,  // pass this signal to your ranks
+    kKill,    // end your ranks now
+    kOver     // the run is over: show the text, end with the code
+  };
+  Kind kind = Kind::kTick;
+  int generation = 0, world_size = 0, first_rank = 0, num_nodes = 0, node_rank = 0, store_port = 0;  // kStart
+  int signal = 0;
+  int exit_code = 0;
+  std::string text = {};
+};
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Directive, kind, generation, world_size, first_rank, num_nodes, node_rank, store_port,
+                                   signal, exit_code, text)
+
+// One line for the wire. Errors of ranks may hold bytes that are no UTF-8.
+inline std::string to_line(const nlohmann::json& message) {
+  return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace tessera

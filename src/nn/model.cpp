@@ -1,0 +1,48 @@
+#include "nn/model.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/suggest.h"
+
+namespace tessera {
+namespace {
+
+bool is_inside(const std::string& name, const std::string& part) {
+  return name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
+}
+
+}  // namespace
+
+void SegmentationModel::freeze(const std::vector<std::string>& parts) {
+  if (parts.empty()) return;
+  for (const std::string& part : parts) {
+    bool found = false;
+    for (auto& item : named_parameters()) {
+      if (!is_inside(item.key(), part)) continue;
+      item.value().requires_grad_(false);
+      found = true;
+    }
+    std::vector<std::string> paths;
+    for (const auto& item : named_modules("", /*include_self=*/false)) {
+      paths.push_back(item.key());
+      if (item.key() == part) frozen_.push_back(item.value());
+    }
+    if (!found)
+      fail_usage("model.freeze: the model has no part '{}' with weights{}; `tessera models show` prints its parts", part,
+                 did_you_mean(part, paths));
+  }
+  const auto all = parameters();
+  if (std::none_of(all.begin(), all.end(), [](const at::Tensor& value) { return value.requires_grad(); }))
+    fail_usage("model.freeze leaves nothing to train; freeze fewer parts");
+  train(is_training());
+}
+
+void SegmentationModel::train(bool on) {
+  torch::nn::Module::train(on);
+  for (const auto& part : frozen_) part->eval();
+}
+
+}  // namespace tessera

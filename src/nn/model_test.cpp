@@ -1,0 +1,79 @@
+#include "nn/model.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "core/error.h"
+#include "nn/model_options.h"
+
+namespace tessera {
+namespace {
+
+ModelConfig small_unet() {
+  ModelConfig config;
+  config.unet = {.channels = {4, 6}, .convs = {1}};
+  return config;
+}
+
+TEST(Freeze, PartsKeepWeightsAndStatisticsWhateverTheMode) {
+  ModelConfig config = small_unet();
+  config.freeze = {"down0", "classifier.0.bias"};
+  const ModelPtr model = make_model(config, {3, 2}, 1);
+  model->eval();
+  model->train();
+  const at::Tensor frozen = model->named_buffers()["down0.1.running_mean"].clone();
+  model->forward(torch::rand({2, 3, 8, 8})).logits.sum().backward();
+  for (const auto& item : model->named_parameters()) {
+    const bool is_frozen = item.key().starts_with("down0.") || item.key() == "classifier.0.bias";
+    EXPECT_EQ(item.value().grad().defined(), !is_frozen) << item.key();
+  }
+  EXPECT_TRUE(model->named_buffers()["down0.1.running_mean"].equal(frozen));
+  EXPECT_GT(model->named_buffers()["down1.1.running_mean"].abs().sum().item<double>(), 0);
+}
+
+TEST(Freeze, UnknownPartsAndNothingLeftAreUsageErrors) {
+  ModelConfig config = small_unet();
+  for (const std::vector<std::string>& parts :
+       {std::vector<std::string>{"down"},
+        {"dropout"},
+        {"down0", "down1", "bottleneck", "up0", "up1", "merge0", "merge1", "classifier"}}) {
+    config.freeze = parts;
+    EXPECT_THROW(make_model(config, {3, 2}, 1), UsageError) << parts[0];
+  }
+}
+
+struct Options {
+  int64_t width = 8;
+  bool wide = false;
+};
+template <class V>
+void describe(V& v, Options& o) {
+  v.field("width", o.width, "channels", at_least(1));
+  v.field("wide", o.wide, "twice as many");
+}
+
+TEST(ModelOptions, AreReadAndCheckedByTheModel) {
+  ModelConfig config;
+  EXPECT_EQ(model_options<Options>(config).width, 8);
+  config.options = parse_config("{width: 12, wide: yes}", "a.yaml");
+  EXPECT_EQ(model_options<Options>(config).width, 12);
+  EXPECT_TRUE(model_options<Options>(config).wide);
+  config.options = parse_config("{widht: 12}", "a.yaml");
+  try {
+    model_options<Options>(config);
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("a.yaml:1: unknown key 'model.options.widht', did you mean 'width'?"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+TEST(ModelOptions, AModelThatDoesNotReadThemSaysSo) {
+  ModelConfig config = small_unet();
+  config.options = parse_config("{width: 12}", "a.yaml");
+  EXPECT_THROW(make_model(config, {3, 2}, 1), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera

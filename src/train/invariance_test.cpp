@@ -1,0 +1,132 @@
+// The same experiment on 1, 2, 3, 4 ranks, whole or in micro-batches, with or without split optimizer state: one result.
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <mutex>
+
+#include "data/datasets/dataset_factory.h"
+#include "dist/thread_ranks.h"
+#include "support/tiny_experiment.h"
+#include "train/train_step.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kSteps = 20;
+
+struct Outcome {
+  at::Tensor params, buffers;
+  double loss = 0;
+};
+
+// Labels that are missing unevenly: some samples have none, some a strip, some all. A function of the sample, so alike on
+// all ranks.
+void drop_labels(Batch& batch) {
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const int64_t id = batch.indices[static_cast<size_t>(i)];
+    if (id % 4 == 0) batch.labels[i].fill_(kIgnoreLabel);
+    if (id % 4 == 1) batch.labels[i].slice(0, 0, 5 + id).fill_(kIgnoreLabel);
+  }
+}
+
+Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded = false,
+              const std::vector<double>& weights = {}) {
+  const Experiment e = testing::tiny_experiment(overrides);
+  Outcome outcome;
+  std::mutex mutex;
+  const auto body = [&](World& world) {
+    const DatasetPtr data = make_dataset(e.data, Split::kTrain);
+    const Pipeline pipeline = make_pipeline(e.data, Split::kTrain);
+    Quarantine quarantine(data->size(), 0.0);
+    TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU, world, {.sharded = sharded, .rank_weights = weights});
+    Loader loader(*data, pipeline, quarantine,
+                  {.batch_size = e.train.batch_size, .seed = 1, .positions = step.share().positions}, 0);
+    at::Tensor loss;
+    for (int i = 0; i < kSteps; ++i) {
+      Batch batch = loader.next();
+      drop_labels(batch);
+      loss = step.run(batch, i, kSteps, 2).loss;
+    }
+    world.control.sum(loss);
+    const std::lock_guard lock(mutex);
+    if (world.is_first()) outcome = {step.arena().params().clone(), step.arena().buffers().clone(), loss.item<double>()};
+  };
+  if (ranks == 1) {
+    World alone;
+    body(alone);
+  } else {
+    run_on_threads(ranks, false, std::chrono::seconds(300), body);
+  }
+  return outcome;
+}
+
+double relative_difference(const at::Tensor& a, const at::Tensor& b) {
+  return ((a - b).abs().max() / a.abs().max()).item<double>();
+}
+
+void expect_same(const Outcome& a, const Outcome& b, double tolerance, const std::string& what) {
+  EXPECT_LT(relative_difference(a.params, b.params), tolerance) << what;
+  if (a.buffers.numel() > 0) {
+    EXPECT_LT(relative_difference(a.buffers, b.buffers), tolerance) << what;
+  }
+  EXPECT_NEAR(a.loss, b.loss, tolerance * 10) << what;
+}
+
+// All ranks x micro-batches x {replicated, ZeRO-1} of one experiment in float64, where only the order of sums differs.
+void expect_invariant(std::vector<std::string> experiment, const std::vector<int>& micro_batches) {
+  experiment.insert(experiment.end(), {"train.precision=fp64", "model.unet.dropout=0.3", "optimizer.momentum=0.9",
+                                       "optimizer.clip_norm=0.5", "optimizer.lr=0.02"});
+  const Outcome reference = train(experiment, 1);
+  ASSERT_TRUE(reference.params.isfinite().all().item<bool>());
+  for (const int ranks : {1, 2, 4}) {
+    for (const int micro : micro_batches) {
+      for (const bool sharded : {false, true}) {
+        if (ranks == 1 && sharded) continue;
+        std::vector<std::string> cut = experiment;
+        cut.push_back("train.micro_batch=" + std::to_string(micro));
+        expect_same(
+            reference, train(cut, ranks, sharded), 1e-9,
+            experiment[0] + " ranks " + std::to_string(ranks) + " micro " + std::to_string(micro) + (sharded ? " zero1" : ""));
+      }
+    }
+  }
+}
+
+TEST(Invariance, WithoutBatchNorm) {
+  expect_invariant({"model.unet.batch_norm=false", "loss.type=ce"}, {1, 2, 4});
+}
+
+TEST(Invariance, BatchNormUnitsWholeOnARank) {
+  expect_invariant({"train.norm_group=1", "loss.type=ce_dice"}, {1, 2, 4});
+}
+
+TEST(Invariance, BatchNormUnitsOfTwo) {
+  expect_invariant({"train.norm_group=2", "loss.type=ce"}, {2, 4});
+}
+
+// One unit of all 8 samples: spread over the ranks, whatever the micro-batch.
+TEST(Invariance, BatchNormUnitSpreadOverRanks) {
+  expect_invariant({"train.norm_group=8", "loss.type=ce_dice"}, {8});
+}
+
+TEST(Invariance, UnevenRanksUnitsAndWeights) {
+  const std::vector<std::string> experiment{"train.norm_group=3", "loss.type=ce_dice", "train.precision=fp64",
+                                            "train.batch_size=7", "optimizer.type=adamw"};
+  const Outcome reference = train(experiment, 1);
+  expect_same(reference, train(experiment, 3), 1e-9, "3 ranks, batch 7 in units of 3");
+  expect_same(reference, train(experiment, 2, true, {3, 1}), 1e-9, "weights 3 : 1");
+  std::vector<std::string> more = experiment;
+  more.back() = "train.batch_size=2";
+  expect_same(train(more, 1), train(more, 3), 1e-9, "more ranks than samples");
+}
+
+// float32: rounding, amplified by 20 steps of training, stays below this.
+TEST(Invariance, Float32StaysClose) {
+  const std::vector<std::string> experiment{"train.norm_group=4", "loss.type=ce"};
+  const Outcome reference = train(experiment, 1);
+  for (const int ranks : {2, 4})
+    expect_same(reference, train(experiment, ranks), 5e-3, std::to_string(ranks) + " ranks, float32");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,90 @@
+#include "train/ranks.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/ranges.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <thread>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "tensor/device.h"
+
+namespace tessera {
+namespace {
+
+double parsed_weight(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
+    fail_usage("dist.rank_weights holds '{}'; expected positive numbers, one per rank, e.g. [2, 1], or auto", text);
+  return value;
+}
+
+// Convolutions per second of this rank's device: the work that a step mostly is.
+double measured_speed(at::Device device) {
+  const at::NoGradGuard no_grad;
+  const auto options = at::TensorOptions(device).dtype(at::kFloat);
+  const at::Tensor x = at::ones({4, 64, 64, 64}, options), weight = at::ones({64, 64, 3, 3}, options);
+  const auto wait = [&] {
+    if (device.is_cuda()) cuda_plugin()->synchronize(device.index());
+  };
+  double best = 1e9;
+  for (int i = 0; i < 8; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    at::conv2d(x, weight, {}, 1, 1);
+    wait();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return 1 / best;
+}
+
+}  // namespace
+
+void run_on_threads(int ranks, bool cuda, std::chrono::seconds timeout, const std::function<void(World&)>& body) {
+  std::vector<std::unique_ptr<World>> worlds = thread_worlds(ranks, cuda, timeout);
+  const int threads_each = std::max(1, at::get_num_threads() / ranks);
+  std::mutex mutex;
+  std::exception_ptr first_error;
+  std::vector<std::thread> threads;
+  for (auto& world : worlds) {
+    threads.emplace_back([&] {
+      at::set_num_threads(threads_each);
+      try {
+        body(*world);
+        world->control.barrier();
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!first_error) first_error = std::current_exception();
+      }
+      world.reset();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+std::vector<double> rank_weights(const DistConfig& config, World& world, at::Device device) {
+  const auto size = static_cast<size_t>(world.size());
+  const auto& given = config.rank_weights;
+  if (given.empty() || world.alone()) return std::vector<double>(size, 1.0);
+  if (given.size() == 1 && given[0] == "auto") {
+    const at::Tensor speeds = world.control.gather(at::scalar_tensor(measured_speed(device), at::kDouble));
+    std::vector<double> weights(speeds.const_data_ptr<double>(), speeds.const_data_ptr<double>() + size);
+    const double fastest = *std::max_element(weights.begin(), weights.end());
+    // In tenths, so that noise between equal devices does not unbalance them.
+    for (double& weight : weights) weight = std::max(1.0, std::round(10 * weight / fastest)) / 10;
+    if (world.is_first()) log_info("rank weights, measured: [{}]", fmt::join(weights, ", "));
+    return weights;
+  }
+  if (given.size() != size)
+    fail_usage("dist.rank_weights has {} numbers for {} ranks; expected one per rank, or auto", given.size(), size);
+  std::vector<double> weights;
+  for (const std::string& text : given) weights.push_back(parsed_weight(text));
+  return weights;
+}
+
+}  // namespace tessera

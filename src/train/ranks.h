@@ -1,0 +1,18 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/experiment.h"
+#include "dist/world.h"
+
+namespace tessera {
+
+// Runs `body` on one thread per rank, each with its share of the cores, and waits for all. When one of them throws, its
+// connections are closed, so that the others, who wait for it, end too; what it threw is thrown again.
+void run_on_threads(int ranks, bool cuda, std::chrono::seconds timeout, const std::function<void(World&)>& body);
+
+// The shares of a global batch that dist.rank_weights asks for, one per rank; "auto" measures. A collective then.
+std::vector<double> rank_weights(const DistConfig& config, World& world, at::Device device);
+
+}  // namespace tessera

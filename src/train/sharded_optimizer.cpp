@@ -1,0 +1,83 @@
+#include "train/sharded_optimizer.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+// The spans within [begin, end) of the arena, counted from `begin`.
+std::vector<ParamSpan> clipped(const std::vector<ParamSpan>& spans, int64_t begin, int64_t end) {
+  std::vector<ParamSpan> inside;
+  for (ParamSpan span : spans) {
+    const int64_t first = std::max(span.offset, begin), last = std::min(span.offset + span.numel, end);
+    if (first >= last) continue;
+    span.offset = first - begin;
+    span.numel = last - first;
+    inside.push_back(std::move(span));
+  }
+  return inside;
+}
+
+}  // namespace
+
+ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& params,
+                                   Communicator& communicator, bool sharded)
+    : communicator_(communicator), sharded_(sharded && !communicator.alone()), numel_(params.numel()) {
+  const int64_t ranks = sharded_ ? communicator.size() : 1, rank = sharded_ ? communicator.rank() : 0;
+  slice_ = (numel_ + ranks - 1) / ranks;
+  begin_ = std::min(rank * slice_, numel_);
+  end_ = std::min(begin_ + slice_, numel_);
+  optimizer_ = make_optimizer(config, clipped(spans, begin_, end_), own_slice(params));
+}
+
+void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum) {
+  at::Tensor own = own_slice(params);
+  optimizer_->step(own, own_slice(grads), lr, momentum);
+  if (sharded_) params.copy_(whole(own));
+}
+
+// Slices have one length on the wire; the last ones may be shorter in the arena.
+at::Tensor ShardedOptimizer::whole(const at::Tensor& slice) {
+  at::Tensor padded = at::zeros({slice_}, slice.options());
+  padded.narrow(0, 0, slice.numel()).copy_(slice);
+  return communicator_.gather(padded).flatten().narrow(0, 0, numel_);
+}
+
+NamedTensors ShardedOptimizer::state() {
+  const at::NoGradGuard no_grad;
+  NamedTensors all;
+  for (const auto& [name, slice] : optimizer_->state()) all.emplace_back(name, sharded_ ? whole(slice) : slice);
+  return all;
+}
+
+void ShardedOptimizer::load_state(const NamedTensors& state) {
+  const at::NoGradGuard no_grad;
+  const std::map<std::string, at::Tensor> given(state.begin(), state.end());
+  TSR_CHECK(communicator_.rank() != 0 || given.size() == optimizer_->state().size(),
+            "the checkpoint has {} kinds of optimizer state, this optimizer {}: it is of another one", given.size(),
+            optimizer_->state().size());
+  for (const auto& [name, slice] : optimizer_->state()) {
+    at::Tensor all = at::zeros({numel_}, slice.options());
+    if (communicator_.rank() == 0) {
+      const auto found = given.find(name);
+      TSR_CHECK(found != given.end() && found->second.numel() == numel_,
+                "the checkpoint has no optimizer state '{}' of {} values: it is of another model or optimizer", name, numel_);
+      all.copy_(found->second);
+    }
+    communicator_.broadcast(all);
+    slice.copy_(own_slice(all));
+  }
+}
+
+int64_t ShardedOptimizer::state_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& entry : optimizer_->state()) bytes += numel_ * static_cast<int64_t>(entry.second.element_size());
+  return bytes;
+}
+
+}  // namespace tessera

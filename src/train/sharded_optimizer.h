@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "dist/communicator.h"
+#include "optim/optimizer.h"
+#include "weights/safetensors.h"
+
+namespace tessera {
+
+// The optimizer as a rank of a world has it: of all parameters, or, sharded (ZeRO-1), of an equal slice of the arena per
+// rank. Then each rank updates its slice, and the ranks hand one another the new parameters; the state takes 1 / ranks of
+// the memory. What it computes is the same, and so are its checkpoints: `state` is the whole state.
+class ShardedOptimizer {
+ public:
+  ShardedOptimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& params,
+                   Communicator& communicator, bool sharded);
+
+  // A collective when sharded. Arguments as Optimizer::step.
+  void step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum);
+
+  NamedTensors state();                        // a collective when sharded
+  void load_state(const NamedTensors& state);  // rank 0's, on all ranks: a collective. Throws Error for one of another model
+  int64_t state_bytes() const;                 // of the whole state
+
+  int64_t step_count() const { return optimizer_->step_count(); }
+  void set_step_count(int64_t count) { optimizer_->set_step_count(count); }
+
+ private:
+  at::Tensor own_slice(const at::Tensor& arena) const { return arena.narrow(0, begin_, end_ - begin_); }
+  at::Tensor whole(const at::Tensor& slice);
+
+  Communicator& communicator_;
+  bool sharded_;
+  int64_t numel_, slice_, begin_, end_;
+  std::unique_ptr<Optimizer> optimizer_;
+};
+
+}  // namespace tessera

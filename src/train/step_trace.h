@@ -1,0 +1,46 @@
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "dist/world.h"
+
+namespace tessera {
+
+// What a rank did when, for a timeline: spans of time with a name. Costs nothing until it is switched on.
+class StepTrace {
+ public:
+  class Span {
+   public:
+    Span(StepTrace& trace, const char* name);
+    ~Span();
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+   private:
+    StepTrace& trace_;
+    const char* name_;
+    double begin_;
+  };
+
+  void switch_on() { on_ = true; }
+  bool is_on() const { return on_; }
+  void add(const std::string& name, const std::string& lane, double begin,
+           double end);  // seconds of the steady clock
+  static double now();
+
+  // Writes the spans of all ranks as a Chrome trace (chrome://tracing, Perfetto), a process per rank with a lane each for
+  // computing, waiting and reducing. Rank 0 writes. A collective.
+  void write(World& world, const std::filesystem::path& file) const;
+
+ private:
+  struct Event {
+    std::string name, lane;
+    double begin = 0, end = 0;
+  };
+  bool on_ = false;
+  std::vector<Event> events_;
+};
+
+}  // namespace tessera

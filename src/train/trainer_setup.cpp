@@ -1,0 +1,156 @@
+#include <ATen/Parallel.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/suggest.h"
+#include "data/datasets/dataset_factory.h"
+#include "data/transforms/make_pipeline.h"
+#include "dist/tune_exchange.h"
+#include "tensor/device.h"
+#include "train/agreement.h"
+#include "train/model_state.h"
+#include "train/pretrained.h"
+#include "train/rank_weights.h"
+#include "train/resume_check.h"
+#include "train/trainer.h"
+
+// Everything that happens to a trainer before its first step.
+namespace tessera {
+namespace {
+
+// Threads asked for, or this rank's share of the cores.
+int threads_or_share(int64_t asked, int ranks_here) {
+  if (asked > 0) return static_cast<int>(asked);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_here);
+}
+
+void check_metric_name(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& entry : named_values(IouReport{})) known.push_back(entry.first);
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    fail_usage("checkpoint.best_metric is '{}'{}; known: {}", name, did_you_mean(name, known), fmt::join(known, ", "));
+  }
+}
+
+}  // namespace
+
+Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, World& world)
+    : experiment_(experiment),
+      options_(options),
+      folder_(options.folder),
+      world_(world),
+      device_(pick_device(options.device.empty() ? experiment.train.device : options.device)) {
+  const TrainConfig& train = experiment_.train;
+  if (train.precision == Precision::kFp16 && !device_.is_cuda())
+    fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
+  check_metric_name(experiment_.checkpoint.best_metric);
+  if (train.threads > 0) at::set_num_threads(static_cast<int>(train.threads));
+  open_data();
+  build_model();
+  if (world_.is_first()) {
+    store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint);
+    Arena& arena = step_->arena();
+    store_->check_room(static_cast<int64_t>(arena.params().nbytes() + arena.buffers().nbytes()) +
+                       step_->optimizer().state_bytes());
+    if (options.resume) load_state();
+    // A checkpoint has replaced them; the file may be gone by then.
+    if (!resumed_ && !experiment_.model.pretrained.empty()) log_info("{}", load_pretrained(*model_, experiment_.model).table());
+  }
+  start_from_first();
+  if (options.autotune_exchange && !world_.alone()) tune_exchange_settings();
+
+  const int loader_threads = threads_or_share(experiment_.data.threads, world_.spec.local_world_size);
+  evaluator_ = std::make_unique<Evaluator>(experiment_, *val_set_, val_pipeline_, *val_quarantine_, loader_threads,
+                                           world_.rank(), world_.size());
+  steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
+  total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
+  log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
+  loader_ = std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
+                                     LoaderOptions{.batch_size = train.batch_size,
+                                                   .seed = static_cast<uint64_t>(train.seed),
+                                                   .positions = step_->share().positions,
+                                                   .threads = loader_threads,
+                                                   .prefetch = static_cast<int>(experiment_.data.prefetch),
+                                                   .pin_memory = device_.is_cuda()},
+                                     state_.step);
+}
+
+void Trainer::open_data() {
+  train_set_ = make_dataset(experiment_.data, Split::kTrain);
+  val_set_ = make_dataset(experiment_.data, Split::kVal);
+  const int num_classes = train_set_->classes().size();
+  TSR_CHECK(train_set_->size() > 0, "the training set is empty; look at data.path and data.train");
+  TSR_CHECK(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
+            "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
+            experiment_.model.num_classes, num_classes);
+  TSR_CHECK(val_set_->size() == 0 || val_set_->classes().names == train_set_->classes().names,
+            "training and validation data have different classes ({} and {}); they must be labelled alike", num_classes,
+            val_set_->classes().size());
+  train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain);
+  val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
+  train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
+  val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);
+}
+
+void Trainer::build_model() {
+  const int num_classes = train_set_->classes().size();
+  model_ = make_model(experiment_.model, {experiment_.data.channels, logit_channels(experiment_.loss, num_classes)},
+                      static_cast<uint64_t>(experiment_.train.seed));
+  num_parameters_ = count_parameters(*model_);
+  step_ = std::make_unique<TrainStep>(
+      experiment_, model_, num_classes, device_, world_,
+      StepOptions{.sharded = options_.sharded, .rank_weights = rank_weights(experiment_.dist, world_, device_)});
+  if (!options_.timeline.empty()) step_->trace().switch_on();
+  predictor_ = std::make_unique<Predictor>(experiment_, model_, device_);
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::load_state() {
+  const auto checkpoint = store_->load_latest();
+  if (!checkpoint) {
+    log_info("nothing to resume in {}: starting from the beginning", folder_.string());
+    return;
+  }
+  check_same_experiment(checkpoint->config_yaml, experiment_);
+  load_model_state(*model_, checkpoint->model);
+  optimizer_state_ = checkpoint->optimizer;
+  state_ = checkpoint->state;
+  resumed_ = true;
+}
+
+// Every rank starts with what the first one has: only that one needs the pretrained weights and the checkpoint.
+void Trainer::start_from_first() {
+  Arena& arena = step_->arena();
+  world_.gradients.broadcast(arena.params());
+  world_.gradients.broadcast(arena.buffers());
+  for (const at::Tensor& value : model_->parameters()) {
+    if (!value.requires_grad()) world_.gradients.broadcast(value);  // frozen: not in the arena
+  }
+  resumed_ = agree_on_signal(world_, resumed_ ? 1 : 0) != 0;
+  if (!resumed_) return;
+  state_ = state_of_first(world_, state_);
+  step_->optimizer().load_state(optimizer_state_);
+  optimizer_state_.clear();
+  step_->optimizer().set_step_count(state_.optimizer_steps);
+  step_->scaler().restore(state_.loss_scale, state_.loss_scale_good_steps);
+  saved_step_ = state_.step;
+}
+
+void Trainer::tune_exchange_settings() {
+  experiment_.dist =
+      tune_exchange(*step_->reducer(), world_.control, experiment_.dist, [&](const DistConfig& tried, double ms) {
+        if (world_.is_first())
+          log_info("exchange of gradients: buckets of {} MB, compression {}: {:.2f} ms", tried.bucket_mb,
+                   name_of(tried.compression), ms);
+      });
+  if (world_.is_first())
+    log_info("exchange of gradients: chosen dist.bucket_mb={} dist.compression={}", experiment_.dist.bucket_mb,
+             name_of(experiment_.dist.compression));
+}
+
+}  // namespace tessera

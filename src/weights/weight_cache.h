@@ -1,0 +1,33 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace tessera {
+
+// A weight file somewhere else, and its place in the cache.
+struct WeightSource {
+  std::string name;            // as the user wrote it
+  std::string url;             // http(s)
+  std::string sha256;          // the digits that are known of it, from the first on; may be none
+  std::filesystem::path file;  // in the cache
+};
+
+// $TESSERA_CACHE, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera. Throws Error if none of them is set.
+std::filesystem::path cache_folder();
+
+// A name of the zoo, or a URL; "#sha256=..." at a URL's end is checked. Throws UsageError for a name that is not known.
+WeightSource find_source(const std::string& text);
+
+// The file, downloaded if it is not there. Processes that want the same file wait for the first. Nothing is called by the
+// file's name before its SHA-256 was checked, and that goes for a file put there by hand too. Where no checksum is published,
+// that of the first download is noted (FILE.seen.json), said, and checked from then on. Throws Error that names the URL and
+// where to put the file by hand.
+std::filesystem::path fetch_weights(const WeightSource& source);
+
+// Is it there, whole and checked?
+bool is_cached(const WeightSource& source);
+
+// What model.pretrained means: a file or folder of this machine as it is, a name or a URL fetched.
+std::filesystem::path find_weights(const std::string& text);
+
+}  // namespace tessera

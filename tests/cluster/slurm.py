@@ -1,0 +1,130 @@
+"""A Slurm of one machine, configured and started here: srun, salloc and sbatch."""
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+from cluster import Folder, check, install, program, run, same_curve, train
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Slurm:
+    """munged, slurmctld and slurmd in a private folder, on free ports."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.daemons = []
+
+    def __enter__(self):
+        (self.folder / "state").mkdir(parents=True)
+        (self.folder / "spool").mkdir()
+        self.folder.chmod(0o755)
+        key, munge = self.folder / "munge.key", self.folder / "munge.socket"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        self.start("munged", "-F", "--force", f"--key-file={key}", f"--socket={munge}", f"--pid-file={self.folder}/munge.pid",
+                   f"--seed-file={self.folder}/munge.seed", f"--log-file={self.folder}/munge.log")
+        self.wait_for(munge.exists, "munged")
+        host = socket.gethostname().split(".")[0]
+        controller, daemon = free_ports(2)
+        (self.folder / "slurm.conf").write_text(f"""
+ClusterName=tessera
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={"root" if os.getuid() == 0 else os.environ["USER"]}
+SlurmdUser={"root" if os.getuid() == 0 else os.environ["USER"]}
+AuthType=auth/munge
+AuthInfo=socket={munge}
+SlurmctldPort={controller}
+SlurmdPort={daemon}
+StateSaveLocation={self.folder}/state
+SlurmdSpoolDir={self.folder}/spool
+SlurmctldPidFile={self.folder}/slurmctld.pid
+SlurmdPidFile={self.folder}/slurmd.pid
+SlurmctldLogFile={self.folder}/slurmctld.log
+SlurmdLogFile={self.folder}/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+ReturnToService=2
+MailProg=/bin/true
+NodeName={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+""")
+        os.environ["SLURM_CONF"] = str(self.folder / "slurm.conf")
+        self.start("slurmctld", "-D", "-i")
+        self.start("slurmd", "-D", "-N", host)
+        self.wait_for(lambda: "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True).stdout, "an idle node")
+        print(run("sinfo").strip())
+        return self
+
+    def start(self, *words):
+        log = open(self.folder / f"{words[0]}.out", "w")
+        self.daemons.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + 60
+        while not condition():
+            logs = "\n".join(path.read_text()[-2000:] for path in self.folder.glob("*.out"))
+            check(time.monotonic() < end, f"no {what} after 60 s\n{logs}")
+            time.sleep(0.3)
+
+    def __exit__(self, *_):
+        subprocess.run(["scancel", "--full", "-u", "root" if os.getuid() == 0 else os.environ["USER"]], stderr=subprocess.DEVNULL)
+        for daemon in reversed(self.daemons):
+            daemon.send_signal(signal.SIGTERM)
+            try:
+                daemon.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+
+def wait_for_job(number, slurm):
+    slurm.wait_for(lambda: not subprocess.run(["squeue", "-h", "-j", number], capture_output=True, text=True).stdout.strip(), f"end of job {number}")
+
+
+def main():
+    install(("slurmctld", "slurmctld"), ("slurmd", "slurmd"), ("srun", "slurm-client"), ("munged", "munge"))
+    with Folder() as folder, Slurm(folder / "slurm") as slurm:
+        for ranks in (2, 4):
+            run("srun", "-n", ranks, program(), *train(folder / f"srun-{ranks}"), cwd=folder)
+            same_curve(folder / "alone", folder / f"srun-{ranks}", f"srun -n {ranks}")
+        # The shell of salloc is no rank; srun inside it makes ranks, and the program can make them itself.
+        run("salloc", "-n", 2, "srun", program(), *train(folder / "salloc"), cwd=folder)
+        same_curve(folder / "alone", folder / "salloc", "salloc -n 2 srun")
+        run("salloc", "-n", 2, program(), *train(folder / "inside"), "-p", "ddp", "--ranks", 2, cwd=folder)
+        same_curve(folder / "alone", folder / "inside", "salloc -n 2, -p ddp --ranks 2")
+
+        script = folder / "job.sh"
+        words = lambda name: " ".join(f"'{word}'" for word in train(folder / name))
+        script.write_text(f"#!/bin/sh\nset -e\nenv | grep -c ^SLURM_\nsrun {program()} {words('batch')}\n{program()} launch --ranks-per-node 2 -- {words('batch-launch')}\n")
+        number = run("sbatch", "--parsable", "-n", 2, "-o", folder / "job.out", script, cwd=folder).strip()
+        wait_for_job(number, slurm)
+        print((folder / "job.out").read_text().splitlines()[0], "variables of Slurm in the script of sbatch")
+        for name, what in (("batch", "sbatch with srun"), ("batch-launch", "sbatch with tessera launch")):
+            check((folder / name / "log.jsonl").exists(), (folder / "job.out").read_text())
+            same_curve(folder / "alone", folder / name, what)
+        text = run("srun", "-n", 2, "env", "-u", "SLURM_LOCALID", program(), *train(folder / "bad"), expect=2, cwd=folder)
+        check("SLURM_LOCALID is not set" in text, text)
+        print("  a missing variable is named")
+
+
+if __name__ == "__main__":
+    main()
