@@ -18,7 +18,7 @@ def listing():
 
 
 def one_model():
-    options = ["--size", 64, "--classes", 7, "model.backbone.name=resnet18", "data.channels=1"]
+    options = ["--size", 64, "--classes", 7, "model.backbone.name=resnet18", "data.channels=1", "data.normalize={mean: [0.5], std: [0.3]}"]
     layers = json.loads(tessera("models", "show", "deeplabv3plus", *options, "--json")[0])
     paths = {layer["path"]: layer for layer in layers}
     total = paths[""]

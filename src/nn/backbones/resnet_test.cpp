@@ -70,12 +70,13 @@ TEST(ResNet, AverageShortcutsPoolAndKeepTheShapes) {
   const BackbonePtr plain = make_backbone({.name = "resnet18", .width = 8}, 3, 32),
                     pooled = make_backbone({.name = "resnet18", .width = 8, .shortcut = Shortcut::kAverage}, 3, 32);
   EXPECT_EQ(count_parameters(*plain), count_parameters(*pooled));
+  plain->eval();  // statistics stay 0 and 1
+  pooled->eval();
   const at::Tensor x = torch::rand({2, 3, 75, 43});
   const Features a = plain->forward(x), b = pooled->forward(x);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(a.stages[i].sizes(), b.stages[i].sizes());
   // With the branch switched off the first block of stage 2 is ReLU(norm(1x1(mean of 2 x 2))).
   const at::NoGradGuard no_grad;
-  pooled->eval();
   auto parameters = pooled->named_parameters();
   parameters["layer2.0.bn2.weight"].zero_();
   parameters["layer2.1.bn2.weight"].zero_();
