@@ -1,6 +1,6 @@
 """Training step on two CPU ranks beside PyTorch's DistributedDataParallel, in one run: bench/ddp_step.py BUILD_DIR [OUT.json].
 
-A U-Net of 7.8 M parameters, cross entropy, batch 8, one thread and half the batch per rank, gradients over Gloo on loopback. The two take
+A U-Net of 4.1 M parameters, cross entropy, batch 8, one thread and half the batch per rank, gradients over Gloo on loopback. The two take
 turns; both start from the same weights and batch, and their losses must agree. Bytes on the loopback device are counted too and compared
 with the theory (each of n ranks sends 2 (n - 1) / n times its gradients): nothing else should use it, e.g. unshare -n.
 """

@@ -171,12 +171,12 @@ void TrainStep::with_retries(int64_t step, const std::function<void()>& body) {
 
 bool TrainStep::shrink_micro_batch() {
   if (cuda_plugin() != nullptr) cuda_plugin()->empty_cache();
+  const std::vector<Pass> passes = share_.passes(micro_batch_);
   int64_t largest = 0;
-  for (const Pass& pass : share_.passes(micro_batch_)) largest = std::max(largest, pass.end - pass.begin);
+  for (const Pass& pass : passes) largest = std::max(largest, pass.end - pass.begin);
   const int64_t units = (largest + unit_ - 1) / unit_;
-  if (units <= 1) return false;
   micro_batch_ = (units + 1) / 2 * unit_;
-  return true;
+  return share_.passes(micro_batch_).size() > passes.size();  // else what is left must stay together
 }
 
 // Valid convolutions predict the centre only: the labels around it have no prediction and count nowhere.
