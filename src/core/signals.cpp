@@ -1,23 +1,41 @@
 #include "core/signals.h"
 
 #include <csignal>
+#include <ctime>
 
 namespace tessera {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
+timespec first_at{};
 
+double seconds_since(const timespec& then) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec - then.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - then.tv_nsec);
+}
+
+// A scheduler may signal a launcher and its ranks alike, and the launcher passes its own on: what comes at once is one wish.
 void note(int signal) {
-  received = signal;
-  std::signal(signal, SIG_DFL);
+  constexpr double kOneWish_s = 2;
+  if (received == 0) {
+    clock_gettime(CLOCK_MONOTONIC, &first_at);
+    received = signal;
+  } else if (seconds_since(first_at) > kOneWish_s) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
 }
 
 }  // namespace
 
 void catch_stop_signals() {
   received = 0;
-  std::signal(SIGINT, note);
-  std::signal(SIGTERM, note);
+  struct sigaction action {};
+  action.sa_handler = note;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 int stop_signal() {

@@ -6,7 +6,8 @@ import subprocess
 import time
 
 from launched import finish, free_port, launch, none_left, processes_with, rank_script, start_launch, wait_until
-from support import Folder, check
+from rank_kills import ranks_of
+from support import TINY, Folder, check, log_lines
 
 SHOW = "echo rank $RANK/$WORLD_SIZE local $LOCAL_RANK/$LOCAL_WORLD_SIZE node $NODE_RANK at $MASTER_ADDR generation $TESSERA_GENERATION"
 
@@ -128,32 +129,18 @@ sys.exit(128 + int(sys.argv[1]))
 
 
 def signalled_by_a_scheduler(folder):
-    """The signal goes to the launcher and to the ranks; a rank that drops its handler, as ours do, must not get a second one."""
-    script = rank_script(folder, '''
-import signal
-stopped = False
-def stop(number, frame):
-    global stopped
-    stopped = True
-    signal.signal(number, signal.SIG_DFL)
-signal.signal(signal.SIGTERM, stop)
-open(f"up-{rank}", "w").write(str(os.getpid()))
-os.rename(f"up-{rank}", f"ready-{rank}")
-while not stopped:
-    time.sleep(0.05)
-time.sleep(2)
-open(f"saved-{rank}", "w").close()
-sys.exit(143)
-''')
-    process = start_launch("--ranks-per-node", 2, "--", script, cwd=folder)
-    wait_until(lambda: all((folder / f"ready-{rank}").exists() for rank in range(2)), "ranks are ready")
-    time.sleep(2)  # the launcher looks at its ranks each half second
-    for pid in [int((folder / f"ready-{rank}").read_text()) for rank in range(2)] + [process.pid]:
+    """The signal goes to the launcher and to the ranks, who so get it twice: they save and end as after one."""
+    tag = f"{os.getpid()}-scheduler"
+    options = TINY + ["train.duration=100000ba", "checkpoint.every=5ba", "eval.every=0ba", "run.tensorboard=false", "data.threads=1"]
+    process = start_launch("--ranks-per-node", 2, "--log-dir", folder / "scheduled-logs", "--", "train", *options, f"run.dir={folder}/scheduled", cwd=folder,
+                           env={"TESSERA_TEST_RUN": tag})
+    wait_until(lambda: any((folder / "scheduled/checkpoints").glob("step-*/DONE")), "training is under way")
+    for pid in [*ranks_of(tag), process.pid]:
         os.kill(pid, signal.SIGTERM)
     out, errors = finish(process)
     check(process.returncode == 143, f"exit code {process.returncode}\n{out}{errors}")
-    check(all((folder / f"saved-{rank}").exists() for rank in range(2)), "a rank was ended by a second signal before it had saved")
-    print("a signal to launcher and ranks alike counts once")
+    check(log_lines(folder / "scheduled")[-1].get("status") == "stopped", f"the run did not save and stop:\n{log_lines(folder / 'scheduled')[-1]}\n{errors}")
+    print("signal to launcher and ranks: the run saved once and ended with 143")
 
 
 def nothing_is_left(folder):
