@@ -136,8 +136,9 @@ void NodeRanks::signal(int number) {
 }
 
 // Note [Signals once]
-// Schedulers signal all processes of a job, the ranks as well as us, and a second signal ends a rank before it has saved. A
-// rank of ours drops its handler when the signal comes, so we wait a moment and then leave out those that no longer have it.
+// Schedulers signal all processes of a job, the ranks as well as us. Ranks of ours take what comes within two seconds for one
+// wish (core/signals.cpp). Other programs may drop their handler at the first signal and end at the second, so we wait a moment
+// and leave out those that no longer have it.
 void NodeRanks::pass_on_signal() {
   if (signal_due_s_ == 0 || monotonic_s() < signal_due_s_) return;
   signal_due_s_ = 0;
