@@ -1,6 +1,6 @@
 #include "dist/world.h"
 
-#include <thread>
+#include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -11,6 +11,11 @@ namespace tessera {
 namespace {
 
 BackendFactory nccl = nullptr;
+
+// libtorch notes every collective in one table per process, and looks up a group's entry there before it takes the table's
+// lock: two groups whose first collectives come from two threads crash in it. Nobody reads that table here, so it is off,
+// before main, since the environment must not change while threads read it.
+const bool flight_recorder_off = setenv("TORCH_FR_BUFFER_SIZE", "0", 1) == 0;
 
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const RankSpec& spec,
                                             std::chrono::milliseconds timeout) {
