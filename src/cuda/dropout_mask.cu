@@ -1,9 +1,6 @@
 #include <ATen/ops/empty.h>
-#include <c10/cuda/CUDAException.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
-#include <torch/library.h>
 
+#include "cuda/launch.h"
 #include "kernels/philox.h"
 
 namespace tessera {
@@ -16,21 +13,20 @@ __global__ void dropout_mask_kernel(const int64_t* ids, float* out, int64_t tota
 }
 
 at::Tensor dropout_mask_cuda(const at::Tensor& ids, int64_t per_sample, double rate, int64_t key) {
-  const c10::cuda::CUDAGuard guard(ids.device());
+  const DeviceGuard guard(ids.device());
   const at::Tensor mask = at::empty({ids.size(0), per_sample}, ids.options().dtype(at::kFloat));
   if (mask.numel() == 0) return mask;
   constexpr int kThreads = 256;
   const auto blocks = static_cast<unsigned>((mask.numel() + kThreads - 1) / kThreads);
-  dropout_mask_kernel<<<blocks, kThreads, 0, c10::cuda::getCurrentCUDAStream()>>>(
-      ids.const_data_ptr<int64_t>(), mask.mutable_data_ptr<float>(), mask.numel(), per_sample, static_cast<uint64_t>(key),
-      static_cast<uint32_t>(rate * 4294967296.0), static_cast<float>(1.0 / (1.0 - rate)));
-  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  launch(dropout_mask_kernel, blocks, kThreads, 0, ids.const_data_ptr<int64_t>(), mask.mutable_data_ptr<float>(), mask.numel(),
+         per_sample, static_cast<uint64_t>(key), static_cast<uint32_t>(rate * 4294967296.0),
+         static_cast<float>(1.0 / (1.0 - rate)));
   return mask;
 }
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) {
+TSR_CUDA_OPS(m) {
   m.impl("dropout_mask", dropout_mask_cuda);
 }
 

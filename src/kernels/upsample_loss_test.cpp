@@ -8,9 +8,12 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "support/test_device.h"
 
 namespace tessera {
 namespace {
+
+using testing::test_device;
 
 struct Shape {
   int64_t n, classes, h, w, out_h, out_w;
@@ -29,14 +32,14 @@ const std::vector<Shape> kShapes = {
 at::Tensor logits_of(const Shape& s, at::ScalarType type, bool channels_last, double scale = 3) {
   at::manual_seed(s.classes * 100 + s.out_w);
   const at::Tensor x = scale * at::randn({s.n, s.classes, s.h, s.w}, at::kDouble);
-  return x.to(type).contiguous(channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+  return x.to(test_device(), type).contiguous(channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
 }
 
 // About a fifth ignored.
 at::Tensor labels_of(const Shape& s, int64_t seed = 0) {
   at::manual_seed(seed + s.out_h);
   const at::Tensor labels = at::randint(0, s.classes, {s.n, s.out_h, s.out_w}, at::kLong);
-  return labels.masked_fill(at::rand(labels.sizes()) < 0.2, kIgnoreLabel);
+  return labels.masked_fill(at::rand(labels.sizes()) < 0.2, kIgnoreLabel).to(test_device());
 }
 
 struct Result {
@@ -63,12 +66,12 @@ at::Tensor upsampled(const at::Tensor& x, const at::Tensor& labels, bool align_c
 at::Tensor plain_cross_entropy(const at::Tensor& x, const at::Tensor& labels, const CrossEntropyOptions& options) {
   const at::Tensor full = upsampled(x, labels, options.align_corners);
   const auto of = [&](const at::Tensor& y) {
-    return at::cross_entropy_loss(full, y,
-                                  options.class_weights.defined() ? options.class_weights.to(x.scalar_type()) : at::Tensor(),
-                                  at::Reduction::None, options.ignore, options.label_smoothing);
+    return at::cross_entropy_loss(
+        full, y, options.class_weights.defined() ? options.class_weights.to(x.device(), x.scalar_type()) : at::Tensor(),
+        at::Reduction::None, options.ignore, options.label_smoothing);
   };
   if (!options.other_labels.defined()) return of(labels).sum();
-  const at::Tensor share = options.share.view({-1, 1, 1});
+  const at::Tensor share = options.share.to(x.device()).view({-1, 1, 1});
   return (share * of(labels) + (1 - share) * of(options.other_labels)).sum();
 }
 
@@ -138,7 +141,7 @@ TEST(UpsampleCrossEntropy, HalfPrecisionIsComputedInFloat32) {
 
 TEST(UpsampleSoftmaxSums, EqualsPlainOps) {
   for (const Shape& s : kShapes) {
-    const at::Tensor labels = labels_of(s), slopes = at::randn({2, s.classes}, at::kDouble);
+    const at::Tensor labels = labels_of(s), slopes = at::randn({2, s.classes}, at::kDouble).to(test_device());
     for (const bool align_corners : {false, true}) {
       for (const auto type : {at::kDouble, at::kFloat}) {
         const at::Tensor logits = logits_of(s, type, !align_corners);
@@ -171,12 +174,13 @@ TEST(UpsampleLoss, LabelsOfAnyIntegerType) {
 TEST(UpsampleLoss, WithoutALabelledPixelAllIsZero) {
   for (const Shape& s : {kShapes[0], kShapes[3]}) {
     const at::Tensor logits = logits_of(s, at::kFloat, true),
-                     none = at::full({s.n, s.out_h, s.out_w}, kIgnoreLabel, at::kShort);
+                     none = at::full({s.n, s.out_h, s.out_w}, kIgnoreLabel, at::kShort).to(test_device());
     const Result loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, none); });
     EXPECT_EQ(loss.value.item<double>(), 0);
     EXPECT_EQ(loss.gradient.abs().max().item<double>(), 0);
     const Result sums = differentiate(
-        logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, none); }, at::ones({2, s.classes}));
+        logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, none); },
+        at::ones({2, s.classes}).to(test_device()));
     EXPECT_EQ(sums.value.abs().max().item<double>(), 0);
     EXPECT_EQ(sums.gradient.abs().max().item<double>(), 0);
   }
@@ -185,7 +189,8 @@ TEST(UpsampleLoss, WithoutALabelledPixelAllIsZero) {
 TEST(UpsampleLoss, IsTheSameOnAnyNumberOfThreads) {
   const int threads = at::get_num_threads();
   for (const Shape& s : {Shape{3, 20, 25, 25, 100, 100}, Shape{3, 6, 90, 70, 90, 70}}) {
-    const at::Tensor logits = logits_of(s, at::kFloat, true), labels = labels_of(s), slopes = at::randn({2, s.classes});
+    const at::Tensor logits = logits_of(s, at::kFloat, true), labels = labels_of(s),
+                     slopes = at::randn({2, s.classes}).to(test_device());
     std::vector<Result> results;
     for (const int count : {1, 2, 3, 7}) {
       at::set_num_threads(count);

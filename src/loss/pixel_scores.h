@@ -1,6 +1,8 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include "kernels/fused.h"
+
 namespace tessera {
 
 // What all terms of a loss look at, made once per micro-batch. Terms with a fused kernel take the logits as they are; for the
@@ -13,8 +15,8 @@ class PixelScores {
   const at::Tensor& logits() const { return logits_; }
   const at::Tensor& labels() const { return labels_; }
 
-  // Whether kernels/upsample_loss.h can take logits and labels: not for a sigmoid, and so far not on a GPU.
-  bool fused() const { return logits_.is_cpu() && logits_.size(1) > 1; }
+  // Whether kernels/upsample_loss.h can take logits and labels: not for a sigmoid.
+  bool fused() const { return takes_fused_kernels(logits_) && logits_.size(1) > 1; }
 
   const at::Tensor& log_probs() const;     // (N, K, H, W) float32 or float64, with gradient
   const at::Tensor& class_labels() const;  // (N, H, W) int64, kIgnoreLabel where ignored

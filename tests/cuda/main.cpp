@@ -1,0 +1,11 @@
+// The tests of kernels/ against the CUDA kernels of cuda/, on the CPU.
+#define TESSERA_CUDA_ON_CPU
+#include <gtest/gtest.h>
+
+#include "support/cuda_on_cpu.h"
+
+int main(int argc, char** argv) {
+  tessera::on_cpu::use_cuda_kernels();
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,141 @@
+#pragma once
+// CUDA kernels on the CPU, for tests where there is no GPU. A block's threads are fibers that take turns; blocks run one after
+// another. It finds wrong indices, wrong sums, missing barriers that deadlock; not races between threads, and nothing of speed.
+// A .cu file that includes cuda/launch.h is included into a C++ file compiled with TESSERA_CUDA_ON_CPU; its ops then take the
+// place of the CPU's own in that program.
+#include <ATen/core/Tensor.h>
+#include <torch/library.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static  // one block at a time, on one thread
+#define __launch_bounds__(...)
+
+struct dim3 {
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  unsigned x, y, z;
+};
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace tessera {
+
+struct DeviceGuard {
+  explicit DeviceGuard(at::Device) {}
+};
+
+namespace on_cpu {
+
+// All threads of all blocks call `kernel`.
+void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()>& kernel);
+unsigned char* shared_bytes();
+void sync_block();
+void sync_warp();
+// What lane `lane` of the own warp wrote in its last publish; valid until the next.
+void publish(const void* value, size_t size);
+const void* published(unsigned lane);
+unsigned lane();
+
+template <class T>
+T exchange(T value, unsigned from) {
+  static_assert(sizeof(T) <= 16);
+  publish(&value, sizeof value);
+  T result;
+  std::memcpy(&result, published(from < 32 ? from : lane()), sizeof result);
+  sync_warp();
+  return result;
+}
+
+}  // namespace on_cpu
+
+template <class T>
+T* shared_memory() {
+  return reinterpret_cast<T*>(on_cpu::shared_bytes());
+}
+
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, const Arguments&... arguments) {
+  on_cpu::run_grid(grid, block, shared_bytes, [&] { kernel(static_cast<Parameters>(arguments)...); });
+}
+
+}  // namespace tessera
+
+inline void __syncthreads() {
+  tessera::on_cpu::sync_block();
+}
+inline void __syncwarp(unsigned = ~0u) {
+  tessera::on_cpu::sync_warp();
+}
+inline void __threadfence() {}
+template <class T>
+T __shfl_sync(unsigned, T value, unsigned lane) {
+  return tessera::on_cpu::exchange(value, lane % 32);
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, unsigned mask) {
+  return tessera::on_cpu::exchange(value, tessera::on_cpu::lane() ^ mask);
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, unsigned distance) {
+  return tessera::on_cpu::exchange(value, tessera::on_cpu::lane() + distance);
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, unsigned distance) {
+  return tessera::on_cpu::exchange(value, tessera::on_cpu::lane() - distance);
+}
+unsigned __ballot_sync(unsigned, int predicate);
+inline int __any_sync(unsigned mask, int predicate) {
+  return __ballot_sync(mask, predicate) != 0;
+}
+inline int __popc(unsigned bits) {
+  return __builtin_popcount(bits);
+}
+inline int __ffs(int bits) {
+  return __builtin_ffs(bits);
+}
+template <class T>
+T __ldg(const T* from) {
+  return *from;
+}
+template <class T, class U>
+T atomicAdd(T* to, U value) {
+  const T before = *to;
+  *to += static_cast<T>(value);
+  return before;
+}
+inline float __expf(float x) {
+  return std::exp(x);
+}
+inline float __logf(float x) {
+  return std::log(x);
+}
+inline float __fdividef(float a, float b) {
+  return a / b;
+}
+inline float rsqrtf(float x) {
+  return 1 / std::sqrt(x);
+}
+inline double rsqrt(double x) {
+  return 1 / std::sqrt(x);
+}
+
+// In place of TORCH_LIBRARY_IMPL(tessera, CUDA, ...).
+namespace tessera::on_cpu {
+using Registration = void (*)(torch::Library&);
+struct Registrar {
+  explicit Registrar(Registration registration);
+};
+// From here on the registered ops are the CPU's.
+void use_cuda_kernels();
+}  // namespace tessera::on_cpu
+#define TSR_CUDA_OPS(library) TSR_CUDA_OPS_NUMBERED(library, __COUNTER__)
+#define TSR_CUDA_OPS_NUMBERED(library, number) TSR_CUDA_OPS_NAMED(library, number)
+#define TSR_CUDA_OPS_NAMED(library, number)                                      \
+  static void register_##number(torch::Library&);                                \
+  static const tessera::on_cpu::Registrar registrar_##number(register_##number); \
+  static void register_##number(torch::Library& library)
