@@ -28,8 +28,12 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_
     C10_CUDA_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(shared_bytes)));
   }
-  kernel<<<grid, block, shared_bytes, c10::cuda::getCurrentCUDAStream()> > >(static_cast<Parameters>(arguments)...);
-  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = c10::cuda::getCurrentCUDAStream();
+  C10_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
 
 }  // namespace tessera
