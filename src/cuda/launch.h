@@ -43,6 +43,10 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_
 
 namespace tessera {
 
+inline unsigned blocks_for(int64_t items, int64_t per_block) {
+  return static_cast<unsigned>((items + per_block - 1) / per_block);
+}
+
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
 // Sum over a warp's lanes, in a fixed order; every lane gets it.

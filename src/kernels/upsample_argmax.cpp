@@ -4,7 +4,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
-#include <atomic>
 #include <mutex>
 
 #include "core/error.h"
@@ -16,16 +15,16 @@ namespace {
 using ArgmaxOp = at::Tensor(const at::Tensor&, int64_t, int64_t, bool);
 using ConfusionOp = at::Tensor(const at::Tensor&, const at::Tensor&, int64_t, bool);
 
-// Fills `result` (N, H, W) int16 or, where it is undefined, counts (label, prediction).
+// Fills `result` (N, H, W) int16 or, where it is undefined, counts (label, prediction): (C * C + 1), the last where a label is
+// no class.
 template <class T>
 at::Tensor run_bands(const at::Tensor& logits, at::IntArrayRef size, const at::Tensor& labels, int64_t ignore,
                      bool align_corners, const at::Tensor& result) {
   const UpsampleBands<T> bands(logits, size, align_corners);
   const int64_t classes = logits.size(1), pixels = size[0] * size[1];
   // Whole numbers: the order in which bands add them does not matter.
-  const at::Tensor counts = result.defined() ? at::Tensor() : at::zeros({classes, classes}, at::kLong);
+  const at::Tensor counts = result.defined() ? at::Tensor() : at::zeros({classes * classes + 1}, at::kLong);
   std::mutex counts_mutex;
-  std::atomic<bool> bad_label = false;
   bands.for_each([&](int64_t i, T* scratch) {
     ArgmaxBand<T> band{};
     bands.describe(i, labels, ignore, scratch, band);
@@ -37,13 +36,11 @@ at::Tensor run_bands(const at::Tensor& logits, at::IntArrayRef size, const at::T
       band.confusion = own.mutable_data_ptr<int64_t>();
     }
     band_loops<T>().argmax(band);
-    if (band.bad_label) bad_label = true;
     if (!own.defined()) return;
+    if (band.bad_label) own[classes * classes] += 1;
     const std::lock_guard lock(counts_mutex);
     counts.add_(own);
   });
-  TSR_CHECK(!bad_label, "expected labels in 0..{} or {} (ignored); check the number of classes and the label mapping",
-            classes - 1, ignore);
   return result.defined() ? result : counts;
 }
 
@@ -60,8 +57,7 @@ at::Tensor argmax_cpu(const at::Tensor& logits, int64_t height, int64_t width, b
 }
 
 at::Tensor confusion_cpu(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
-  const at::Tensor checked = check_labels(logits, labels);
-  return run(logits, checked.sizes().slice(1), checked, ignore, align_corners, {});
+  return run(logits, labels.sizes().slice(1), labels, ignore, align_corners, {});
 }
 
 }  // namespace
@@ -77,7 +73,11 @@ at::Tensor upsample_argmax(const at::Tensor& logits, int64_t height, int64_t wid
 at::Tensor upsample_confusion(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::upsample_confusion", "").typed<ConfusionOp>();
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  return op.call(logits, labels, ignore, align_corners);
+  const at::Tensor counts = op.call(logits, check_labels(logits, labels), ignore, align_corners).cpu();
+  const int64_t classes = logits.size(1), pairs = classes * classes;
+  TSR_CHECK(counts.const_data_ptr<int64_t>()[pairs] == 0,
+            "expected labels in 0..{} or {} (ignored); check the number of classes and the label mapping", classes - 1, ignore);
+  return counts.narrow(0, 0, pairs).view({classes, classes});
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {

@@ -7,9 +7,12 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "support/test_device.h"
 
 namespace tessera {
 namespace {
+
+using testing::test_device;
 
 at::Tensor plain_argmax(const at::Tensor& logits, int64_t height, int64_t width, bool align_corners = false) {
   return at::upsample_bilinear2d(logits, {height, width}, align_corners).argmax(1);
@@ -25,7 +28,7 @@ const std::vector<Shape> kShapes = {
 
 at::Tensor logits_of(const Shape& s, at::ScalarType type) {
   at::manual_seed(s.classes);
-  return at::randn({s.n, s.classes, s.h, s.w}, at::kDouble).to(type);
+  return at::randn({s.n, s.classes, s.h, s.w}, at::kDouble).to(test_device(), type);
 }
 
 // float64 random logits have no ties: what rounding could turn around does not occur.
@@ -58,22 +61,22 @@ TEST(UpsampleArgmax, LowerPrecisionChoosesALargestLogit) {
 TEST(UpsampleArgmax, OfEqualLogitsTheLowestClassWins) {
   for (const int64_t classes : {2, 5, 16, 40}) {
     at::manual_seed(classes);
-    const at::Tensor logits = at::randint(0, 3, {2, classes, 6, 6}).to(at::kFloat);
+    const at::Tensor logits = at::randint(0, 3, {2, classes, 6, 6}).to(test_device(), at::kFloat);
     EXPECT_TRUE(upsample_argmax(logits, 24, 24).equal(plain_argmax(logits, 24, 24).to(at::kShort))) << classes;
     EXPECT_TRUE(upsample_argmax(logits, 6, 6).equal(logits.argmax(1).to(at::kShort))) << classes;
   }
-  EXPECT_EQ(upsample_argmax(at::zeros({1, 7, 2, 2}), 9, 9).max().item<int64_t>(), 0);
-  EXPECT_EQ(upsample_argmax(at::full({1, 7, 2, 2}, std::nan("")), 9, 9).max().item<int64_t>(), 0);
+  EXPECT_EQ(upsample_argmax(at::zeros({1, 7, 2, 2}).to(test_device()), 9, 9).max().item<int64_t>(), 0);
+  EXPECT_EQ(upsample_argmax(at::full({1, 7, 2, 2}, std::nan("")).to(test_device()), 9, 9).max().item<int64_t>(), 0);
 }
 
 TEST(UpsampleConfusion, CountsWhatArgmaxPredicts) {
   for (const Shape& s : kShapes) {
     const at::Tensor logits = logits_of(s, at::kFloat);
-    const at::Tensor labels = at::randint(-1, s.classes, {s.n, s.out_h, s.out_w}, at::kShort);
+    const at::Tensor labels = at::randint(-1, s.classes, {s.n, s.out_h, s.out_w}, at::kShort).to(test_device());
     const at::Tensor predicted = upsample_argmax(logits, s.out_h, s.out_w).to(at::kLong);
     const at::Tensor bins = (labels.to(at::kLong) * s.classes + predicted).masked_select(labels.ne(-1));
     const at::Tensor expected = at::bincount(bins, {}, s.classes * s.classes).view({s.classes, s.classes});
-    EXPECT_TRUE(upsample_confusion(logits, labels).equal(expected)) << s.classes;
+    EXPECT_TRUE(upsample_confusion(logits, labels).equal(expected.cpu())) << s.classes;
   }
 }
 
@@ -90,8 +93,9 @@ TEST(UpsampleConfusion, IsTheSameOnAnyNumberOfThreads) {
 }
 
 TEST(UpsampleConfusion, RefusesLabelsThatAreNoClass) {
-  EXPECT_THROW(upsample_confusion(at::zeros({1, 4, 2, 2}), at::full({1, 4, 4}, 4, at::kLong)), Error);
-  EXPECT_THROW(upsample_confusion(at::zeros({1, 4, 2, 2}), at::full({1, 2, 2}, -2, at::kLong)), Error);
+  const at::Tensor logits = at::zeros({1, 4, 2, 2}).to(test_device());
+  EXPECT_THROW(upsample_confusion(logits, at::full({1, 4, 4}, 4, at::kLong).to(test_device())), Error);
+  EXPECT_THROW(upsample_confusion(logits, at::full({1, 2, 2}, -2, at::kLong).to(test_device())), Error);
 }
 
 }  // namespace

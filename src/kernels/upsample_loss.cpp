@@ -6,6 +6,7 @@
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/upsample_bands.h"
 #include "kernels/upsample_loss_cpu.h"
 
 namespace tessera {
@@ -14,6 +15,9 @@ namespace {
 using OptionalTensor = std::optional<at::Tensor>;
 using CrossEntropyOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const OptionalTensor&, double,
                                                           const OptionalTensor&, const OptionalTensor&, int64_t, bool, bool);
+using CrossEntropyBackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                          const OptionalTensor&, double, const OptionalTensor&, const OptionalTensor&, int64_t,
+                                          bool);
 using SumsOp = at::Tensor(const at::Tensor&, const at::Tensor&, int64_t, bool);
 using SumsBackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, int64_t, bool);
 
@@ -26,27 +30,39 @@ OptionalTensor optional(const at::Tensor& tensor) {
   return tensor.defined() ? OptionalTensor(tensor) : std::nullopt;
 }
 
-// The gradient times the slope of the sum, as autograd wants it.
-at::Tensor scaled(const at::Tensor& gradient, const at::Tensor& slope, at::ScalarType type) {
-  return (gradient * slope.to(gradient.scalar_type())).to(type);
+std::tuple<at::Tensor, at::Tensor> call_cross_entropy(const at::Tensor& logits, const at::Tensor& labels,
+                                                      const CrossEntropyOptions& o, bool with_gradient) {
+  static const auto op = find_op<CrossEntropyOp>("tessera::upsample_cross_entropy");
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  return op.call(logits, labels, optional(o.class_weights), o.label_smoothing, optional(o.other_labels), optional(o.share),
+                 o.ignore, o.align_corners, with_gradient);
 }
+
+// The options as autograd keeps them.
+struct SavedOptions : torch::CustomClassHolder {
+  explicit SavedOptions(CrossEntropyOptions o) : options(std::move(o)) {}
+  CrossEntropyOptions options;
+};
 
 struct CrossEntropyFunction : torch::autograd::Function<CrossEntropyFunction> {
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& logits, const at::Tensor& labels,
                             const CrossEntropyOptions& options) {
-    static const auto op = find_op<CrossEntropyOp>("tessera::upsample_cross_entropy");
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    // Both directions in one pass: backward only multiplies.
-    auto [sum, gradient] =
-        op.call(logits, labels, optional(options.class_weights), options.label_smoothing, optional(options.other_labels),
-                optional(options.share), options.ignore, options.align_corners, /*with_gradient=*/true);
-    ctx->save_for_backward({gradient});
-    ctx->saved_data["type"] = logits.scalar_type();
+    auto [sum, saved] = call_cross_entropy(logits, labels, options, /*with_gradient=*/true);
+    ctx->save_for_backward({saved, logits, labels});
+    ctx->saved_data["options"] = c10::IValue::make_capsule(c10::make_intrusive<SavedOptions>(options));
     return sum;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  const torch::autograd::variable_list& slopes) {
-    return {scaled(ctx->get_saved_variables()[0], slopes[0], ctx->saved_data["type"].toScalarType()), {}, {}};
+    static const auto op = find_op<CrossEntropyBackwardOp>("tessera::upsample_cross_entropy_backward");
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const auto saved = ctx->get_saved_variables();
+    const auto holder = ctx->saved_data["options"].toCapsule();
+    const CrossEntropyOptions& o = static_cast<const SavedOptions&>(*holder).options;
+    return {op.call(slopes[0], saved[0], saved[1], saved[2], optional(o.class_weights), o.label_smoothing,
+                    optional(o.other_labels), optional(o.share), o.ignore, o.align_corners),
+            {},
+            {}};
   }
 };
 
@@ -80,30 +96,39 @@ at::Tensor widened(const at::Tensor& logits) {
 
 at::Tensor upsample_cross_entropy(const at::Tensor& logits, const at::Tensor& labels, const CrossEntropyOptions& options) {
   TSR_CHECK(options.other_labels.defined() == options.share.defined(), "second labels and their share come together");
-  const at::Tensor x = widened(logits);
-  if (x.requires_grad() && at::GradMode::is_enabled()) return CrossEntropyFunction::apply(x, labels, options);
-  static const auto op = find_op<CrossEntropyOp>("tessera::upsample_cross_entropy");
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  return std::get<0>(op.call(x, labels, optional(options.class_weights), options.label_smoothing,
-                             optional(options.other_labels), optional(options.share), options.ignore, options.align_corners,
-                             /*with_gradient=*/false));
+  TSR_CHECK(!options.class_weights.defined() ||
+                (options.class_weights.dim() == 1 && logits.dim() == 4 && options.class_weights.size(0) == logits.size(1)),
+            "expected a class weight for each channel of the logits, got {}", options.class_weights.numel());
+  const at::Tensor x = widened(logits), checked = check_labels(logits, labels);
+  CrossEntropyOptions o = options;
+  if (o.other_labels.defined()) {
+    TSR_CHECK(o.other_labels.sizes() == labels.sizes() && o.share.numel() == labels.size(0),
+              "expected second labels like the first and one share per image");
+    o.other_labels = check_labels(logits, o.other_labels);
+  }
+  if (x.requires_grad() && at::GradMode::is_enabled()) return CrossEntropyFunction::apply(x, checked, o);
+  return std::get<0>(call_cross_entropy(x, checked, o, /*with_gradient=*/false));
 }
 
 at::Tensor upsample_softmax_sums(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
-  return SoftmaxSumsFunction::apply(widened(logits), labels, ignore, align_corners);
+  return SoftmaxSumsFunction::apply(widened(logits), check_labels(logits, labels), ignore, align_corners);
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "upsample_cross_entropy(Tensor logits, Tensor labels, Tensor? class_weights, float label_smoothing, Tensor? "
       "other_labels, "
-      "Tensor? share, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor gradient)");
+      "Tensor? share, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor saved)");
+  m.def(
+      "upsample_cross_entropy_backward(Tensor slope, Tensor saved, Tensor logits, Tensor labels, Tensor? class_weights, "
+      "float label_smoothing, Tensor? other_labels, Tensor? share, int ignore, bool align_corners) -> Tensor");
   m.def("upsample_softmax_sums(Tensor logits, Tensor labels, int ignore, bool align_corners) -> Tensor");
   m.def(
       "upsample_softmax_sums_backward(Tensor logits, Tensor labels, Tensor slopes, int ignore, bool align_corners) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("upsample_cross_entropy", upsample_cross_entropy_cpu);
+  m.impl("upsample_cross_entropy_backward", upsample_cross_entropy_backward_cpu);
   m.impl("upsample_softmax_sums", upsample_softmax_sums_cpu);
   m.impl("upsample_softmax_sums_backward", upsample_softmax_sums_backward_cpu);
 }

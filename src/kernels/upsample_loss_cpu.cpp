@@ -136,16 +136,14 @@ auto with_compute_type(const at::Tensor& logits, Call&& call) {
 
 }  // namespace
 
-std::tuple<at::Tensor, at::Tensor> upsample_cross_entropy_cpu(const at::Tensor& logits, const at::Tensor& given_labels,
+std::tuple<at::Tensor, at::Tensor> upsample_cross_entropy_cpu(const at::Tensor& logits, const at::Tensor& labels,
                                                               const std::optional<at::Tensor>& class_weights,
                                                               double label_smoothing,
                                                               const std::optional<at::Tensor>& other_labels,
                                                               const std::optional<at::Tensor>& share, int64_t ignore,
                                                               bool align_corners, bool with_gradient) {
-  const at::Tensor labels = check_labels(logits, given_labels);
   const int64_t classes = logits.size(1);
   const at::Tensor weights = class_weights ? class_weights->to(at::kCPU, at::kDouble) : at::ones({classes}, at::kDouble);
-  TSR_CHECK(weights.dim() == 1 && weights.size(0) == classes, "expected {} class weights, got {}", classes, weights.numel());
   return with_compute_type(logits, [&](auto zero) {
     using T = decltype(zero);
     SoftmaxPass<T> pass(logits, labels, ignore, align_corners, SoftmaxTask::kCrossEntropy);
@@ -155,19 +153,23 @@ std::tuple<at::Tensor, at::Tensor> upsample_cross_entropy_cpu(const at::Tensor& 
       pass.common().spread_weight = pass.table(spread);
       pass.common().spread_total = static_cast<T>(spread.sum().template item<double>());
     }
-    if (other_labels) {
-      TSR_CHECK(other_labels->sizes() == labels.sizes() && share && share->numel() == labels.size(0),
-                "expected second labels like the first and one share per image");
-      pass.set_mixed(check_labels(logits, *other_labels), *share);
-    }
+    if (other_labels) pass.set_mixed(*other_labels, *share);
     pass.run(with_gradient);
     return std::tuple(pass.value(), with_gradient ? pass.gradient() : at::empty({0}, logits.options()));
   });
 }
 
+at::Tensor upsample_cross_entropy_backward_cpu(const at::Tensor& slope, const at::Tensor& saved, const at::Tensor& logits,
+                                               const at::Tensor& /*labels*/, const std::optional<at::Tensor>& /*class_weights*/,
+                                               double /*label_smoothing*/, const std::optional<at::Tensor>& /*other_labels*/,
+                                               const std::optional<at::Tensor>& /*share*/, int64_t /*ignore*/,
+                                               bool /*align_corners*/) {
+  return (saved * slope.to(saved.scalar_type())).to(logits.scalar_type());
+}
+
 at::Tensor upsample_softmax_sums_cpu(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
   return with_compute_type(logits, [&](auto zero) {
-    SoftmaxPass<decltype(zero)> pass(logits, check_labels(logits, labels), ignore, align_corners, SoftmaxTask::kSums);
+    SoftmaxPass<decltype(zero)> pass(logits, labels, ignore, align_corners, SoftmaxTask::kSums);
     pass.run(/*with_gradient=*/false);
     return pass.sums();
   });
@@ -176,7 +178,7 @@ at::Tensor upsample_softmax_sums_cpu(const at::Tensor& logits, const at::Tensor&
 at::Tensor upsample_softmax_sums_backward_cpu(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& slopes,
                                               int64_t ignore, bool align_corners) {
   return with_compute_type(logits, [&](auto zero) {
-    SoftmaxPass<decltype(zero)> pass(logits, check_labels(logits, labels), ignore, align_corners, SoftmaxTask::kSumsGradient);
+    SoftmaxPass<decltype(zero)> pass(logits, labels, ignore, align_corners, SoftmaxTask::kSumsGradient);
     pass.common().label_slope = pass.table(slopes[0]);
     pass.common().slope = pass.table(slopes[1]);
     pass.run(/*with_gradient=*/true);

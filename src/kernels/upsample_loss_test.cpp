@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "core/error.h"
 #include "support/test_device.h"
@@ -237,12 +238,31 @@ TEST(UpsampleLoss, ExtremeLogitsStayFiniteAndNanIsSeen) {
   }
 }
 
-TEST(UpsampleLoss, RefusesLabelsThatAreNoClass) {
-  const at::Tensor logits = at::zeros({1, 4, 2, 2});
-  EXPECT_THROW(upsample_cross_entropy(logits, at::full({1, 4, 4}, 4, at::kLong)), Error);
-  EXPECT_THROW(upsample_softmax_sums(logits, at::full({1, 2, 2}, -2, at::kLong)), Error);
+// A GPU cannot be asked without waiting for it: there the result is not a number.
+TEST(UpsampleLoss, LabelsThatAreNoClassDoNotPass) {
+  const at::Tensor logits = at::zeros({1, 4, 2, 2}).to(test_device());
+  const auto expect_refused = [](const std::function<at::Tensor()>& call) {
+    try {
+      EXPECT_TRUE(at::isnan(call()).any().item<bool>());
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("expected labels in 0..3"), std::string::npos) << e.what();
+    }
+  };
+  const at::Tensor high = at::full({1, 4, 4}, 4, at::kLong).to(test_device()),
+                   low = at::full({1, 2, 2}, -2, at::kLong).to(test_device());
+  expect_refused([&] { return upsample_cross_entropy(logits, high); });
+  expect_refused([&] { return upsample_cross_entropy(logits, low); });
+  expect_refused([&] { return upsample_softmax_sums(logits, low); });
+  expect_refused([&] { return upsample_softmax_sums(logits, high); });
+}
+
+TEST(UpsampleLoss, RefusesWhatDoesNotFit) {
+  const at::Tensor logits = at::zeros({1, 4, 2, 2}).to(test_device());
   EXPECT_THROW(upsample_cross_entropy(logits, at::zeros({2, 4, 4}, at::kLong)), Error);
   EXPECT_THROW(upsample_cross_entropy(logits, at::zeros({1, 4, 4})), Error);
+  CrossEntropyOptions options;
+  options.class_weights = at::ones({3});
+  EXPECT_THROW(upsample_cross_entropy(logits, at::zeros({1, 4, 4}, at::kLong), options), Error);
 }
 
 }  // namespace

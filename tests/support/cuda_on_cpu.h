@@ -92,6 +92,12 @@ unsigned __ballot_sync(unsigned, int predicate);
 inline int __any_sync(unsigned mask, int predicate) {
   return __ballot_sync(mask, predicate) != 0;
 }
+template <class T>
+unsigned __match_any_sync(unsigned, T value) {
+  unsigned bits = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) bits |= tessera::on_cpu::exchange(value, lane) == value ? 1u << lane : 0u;
+  return bits;
+}
 inline int __popc(unsigned bits) {
   return __builtin_popcount(bits);
 }

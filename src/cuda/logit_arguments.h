@@ -1,0 +1,62 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
+#include "cuda/upsample_axis.h"
+
+namespace tessera {
+
+enum class NumberType { kFloat, kDouble, kBFloat16, kHalf };
+
+// Of images, in whatever layout.
+struct ImageStrides {
+  int64_t image, channel, y, x;
+};
+
+// Logits (N, C, h, w) that are to be upsampled, as kernels read them.
+struct LogitArguments {
+  const void* logits;
+  NumberType type;
+  ImageStrides strides;
+  UpsampleAxis rows, columns;
+  int images, classes;
+
+  template <class T>
+  __device__ T logit(int64_t offset) const {
+    switch (type) {
+      case NumberType::kFloat: return static_cast<T>(static_cast<const float*>(logits)[offset]);
+      case NumberType::kDouble: return static_cast<T>(static_cast<const double*>(logits)[offset]);
+      case NumberType::kBFloat16: return static_cast<T>(static_cast<float>(static_cast<const c10::BFloat16*>(logits)[offset]));
+      default: return static_cast<T>(static_cast<float>(static_cast<const c10::Half*>(logits)[offset]));
+    }
+  }
+  __device__ int64_t offset(int image, int y, int x) const { return image * strides.image + y * strides.y + x * strides.x; }
+};
+
+inline ImageStrides strides_of(const at::Tensor& images) {
+  return {images.stride(0), images.stride(1), images.stride(2), images.stride(3)};
+}
+
+inline NumberType number_type(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat: return NumberType::kFloat;
+    case at::kDouble: return NumberType::kDouble;
+    case at::kBFloat16: return NumberType::kBFloat16;
+    case at::kHalf: return NumberType::kHalf;
+    default: TORCH_CHECK(false, "expected logits of a float type, got ", toString(type));
+  }
+}
+
+// `size`: height and width of the output.
+inline LogitArguments logit_arguments(const at::Tensor& logits, at::IntArrayRef size, bool align_corners) {
+  return {logits.const_data_ptr(),
+          number_type(logits.scalar_type()),
+          strides_of(logits),
+          {logits.size(2), size[0], align_corners},
+          {logits.size(3), size[1], align_corners},
+          static_cast<int>(logits.size(0)),
+          static_cast<int>(logits.size(1))};
+}
+
+}  // namespace tessera

@@ -1,0 +1,150 @@
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "cuda/logit_arguments.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kWarps = 4;
+
+// A warp finds the classes of one cell's pixels (see upsample_axis.h). Classes are dealt out over the lanes; the corners'
+// logits are read again for each row of pixels, from the nearest cache.
+template <class T>
+struct CellClasses {
+  __device__ CellClasses(const LogitArguments& a, int image, int top, int left) : a_(a) {
+    lane_ = static_cast<int>(threadIdx.x % 32);
+    offset_[0][0] = a.offset(image, top, left);
+    offset_[0][1] = a.offset(image, top, a.columns.second(left));
+    offset_[1][0] = a.offset(image, a.rows.second(top), left);
+    offset_[1][1] = a.offset(image, a.rows.second(top), a.columns.second(left));
+  }
+
+  // Of up to kGroup pixels of a row, whose columns have these weights.
+  static constexpr int kGroup = 4;
+  __device__ void find(T down, const T (&right)[kGroup], int (&found)[kGroup]) const {
+    T best[kGroup];
+    for (int q = 0; q < kGroup; ++q) {
+      best[q] = -std::numeric_limits<T>::infinity();
+      found[q] = INT32_MAX;
+    }
+    for (int c = lane_; c < a_.classes; c += 32) {
+      const int64_t along = c * a_.strides.channel;
+      const T top_left = a_.template logit<T>(offset_[0][0] + along), top_right = a_.template logit<T>(offset_[0][1] + along);
+      const T left = top_left + down * (a_.template logit<T>(offset_[1][0] + along) - top_left);
+      const T step = top_right + down * (a_.template logit<T>(offset_[1][1] + along) - top_right) - left;
+      for (int q = 0; q < kGroup; ++q) {
+        const T z = left + right[q] * step;
+        if (z > best[q]) {
+          best[q] = z;
+          found[q] = c;
+        }
+      }
+    }
+    for (int q = 0; q < kGroup; ++q) {
+      for (int distance = 16; distance > 0; distance /= 2) {
+        const T other = __shfl_xor_sync(kAllLanes, best[q], distance);
+        const int other_class = __shfl_xor_sync(kAllLanes, found[q], distance);
+        if (other > best[q] || (other == best[q] && other_class < found[q])) {
+          best[q] = other;
+          found[q] = other_class;
+        }
+      }
+      if (found[q] == INT32_MAX) found[q] = 0;  // nothing but NaN
+    }
+  }
+
+ private:
+  const LogitArguments& a_;
+  int64_t offset_[2][2];
+  int lane_;
+};
+
+// Counts pairs of label and class; neighbours mostly share theirs, so equal ones in a row are added at once.
+class PairCounter {
+ public:
+  __device__ explicit PairCounter(unsigned long long* to) : to_(to) {}
+  __device__ void add(int64_t pair) {
+    if (pair != pair_) flush();
+    pair_ = pair;
+    ++count_;
+  }
+  // Whole numbers: the order in which threads add them does not matter.
+  __device__ void flush() {
+    if (count_ > 0) atomicAdd(to_ + pair_, count_);
+    count_ = 0;
+  }
+
+ private:
+  unsigned long long* to_;
+  int64_t pair_ = -1;
+  unsigned long long count_ = 0;
+};
+
+// Fills `classes` (N, H, W), or counts (label, class) pairs in `confusion`: (C * C + 1), the last for labels that are no class.
+template <class T>
+__global__ void __launch_bounds__(32 * kWarps) argmax_kernel(const LogitArguments a, int64_t cells, int16_t* classes,
+                                                             const int16_t* labels, int ignore, unsigned long long* confusion) {
+  const int64_t cell = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
+  if (cell >= cells) return;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int left = static_cast<int>(cell % a.columns.in), top = static_cast<int>(cell / a.columns.in % a.rows.in);
+  const int image = static_cast<int>(cell / a.columns.in / a.rows.in);
+  const CellClasses<T> of_cell(a, image, top, left);
+  PairCounter pairs(confusion);
+  constexpr int kGroup = CellClasses<T>::kGroup;
+  const int y_end = a.rows.begin(top + 1), x_begin = a.columns.begin(left), x_end = a.columns.begin(left + 1);
+  for (int y = a.rows.begin(top); y < y_end; ++y) {
+    for (int x = x_begin; x < x_end; x += kGroup) {
+      T right[kGroup];
+      int found[kGroup];
+      for (int q = 0; q < kGroup; ++q) right[q] = static_cast<T>(a.columns.weight(x + q < x_end ? x + q : x, left));
+      of_cell.find(static_cast<T>(a.rows.weight(y, top)), right, found);
+      const int64_t pixel = (static_cast<int64_t>(image) * a.rows.out + y) * a.columns.out + x;
+      for (int q = 0; q < kGroup; ++q) {
+        if (lane != q || x + q >= x_end) continue;
+        if (classes != nullptr) classes[pixel + q] = static_cast<int16_t>(found[q]);
+        if (confusion == nullptr || labels[pixel + q] == ignore) continue;
+        const int label = labels[pixel + q];
+        const bool valid = label >= 0 && label < a.classes;
+        pairs.add(valid ? static_cast<int64_t>(label) * a.classes + found[q] : static_cast<int64_t>(a.classes) * a.classes);
+      }
+    }
+  }
+  pairs.flush();
+}
+
+at::Tensor run(const at::Tensor& logits, at::IntArrayRef size, bool align_corners, const at::Tensor& labels, int64_t ignore) {
+  const DeviceGuard guard(logits.device());
+  const LogitArguments a = logit_arguments(logits, size, align_corners);
+  const int64_t cells = logits.size(0) * logits.size(2) * logits.size(3), classes = logits.size(1);
+  const auto options = logits.options().memory_format(std::nullopt);
+  const bool counts = labels.defined();
+  const at::Tensor result = counts ? at::zeros({classes * classes + 1}, options.dtype(at::kLong))
+                                   : at::empty({logits.size(0), size[0], size[1]}, options.dtype(at::kShort));
+  auto* const numbers = counts ? reinterpret_cast<unsigned long long*>(result.mutable_data_ptr<int64_t>()) : nullptr;
+  const auto start = [&](auto kernel) {
+    launch(kernel, blocks_for(cells, kWarps), 32 * kWarps, 0, a, cells, counts ? nullptr : result.mutable_data_ptr<int16_t>(),
+           counts ? labels.const_data_ptr<int16_t>() : nullptr, static_cast<int>(ignore), numbers);
+  };
+  logits.scalar_type() == at::kDouble ? start(argmax_kernel<double>) : start(argmax_kernel<float>);
+  return result;
+}
+
+at::Tensor argmax_cuda(const at::Tensor& logits, int64_t height, int64_t width, bool align_corners) {
+  return run(logits, {height, width}, align_corners, {}, 0);
+}
+
+at::Tensor confusion_cuda(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
+  return run(logits, labels.sizes().slice(1), align_corners, labels, ignore);
+}
+
+}  // namespace
+
+TSR_CUDA_OPS(m) {
+  m.impl("upsample_argmax", argmax_cuda);
+  m.impl("upsample_confusion", confusion_cuda);
+}
+
+}  // namespace tessera
