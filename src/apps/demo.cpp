@@ -24,9 +24,8 @@ fs::path predict_new_fields(const TrainedModel& trained, const fs::path& folder)
   std::vector<Image> rows;
   for (int64_t i = 0; i < kFields; ++i) {
     const Sample sample = fields->get(i);
-    const at::Tensor scores = predictor.scores(image_tensor(sample.image), sample.image.max_value)[0];
-    rows.push_back(draw_triptych(sample.image, *sample.labels, to_label_map(predictor.classes(scores, nullptr)),
-                                 trained.classes.palette, 256));
+    const at::Tensor classes = predictor.class_maps(image_tensor(sample.image), sample.image.max_value, {nullptr})[0];
+    rows.push_back(draw_triptych(sample.image, *sample.labels, to_label_map(classes), trained.classes.palette, 256));
   }
   write_file(folder / "new_fields.png", encode_png(stack_vertically(rows, 4)));
   return folder / "new_fields.png";

@@ -38,8 +38,13 @@ struct Loaded {
 
 void write_results(const PredictArguments& arguments, const TrainedModel& trained, const Predictor& predictor,
                    const ImageJob& job, const Loaded& loaded) {
-  const at::Tensor scores = predictor.scores(image_tensor(loaded.sample.image), loaded.sample.image.max_value)[0];
-  const LabelMap labels = to_label_map(predictor.classes(scores, &loaded.sample.placement));
+  const at::Tensor image = image_tensor(loaded.sample.image);
+  const float max_value = loaded.sample.image.max_value;
+  const Placement* const placement = &loaded.sample.placement;
+  // Probabilities need all scores of the image at once; classes alone do not.
+  const ImageScores scores = arguments.probabilities ? predictor.scores(image, max_value) : ImageScores{};
+  const LabelMap labels = to_label_map(arguments.probabilities ? predictor.classes(scores, placement)
+                                                               : predictor.class_maps(image, max_value, {placement})[0]);
   const fs::path base = fs::path(arguments.output) / job.name;
   fs::create_directories(base.parent_path());
   const auto with = [&](const char* suffix) { return fs::path(base.string() + suffix); };
@@ -48,7 +53,7 @@ void write_results(const PredictArguments& arguments, const TrainedModel& traine
     write_file(with("_overlay.png"), encode_png(overlay(to_display(loaded.original), labels, trained.classes.palette, 0.45F)));
   if (arguments.probabilities)
     write_file(with("_probabilities.npy"),
-               encode_npy(predictor.probabilities(scores, &loaded.sample.placement).to(at::kFloat), job.name.string()));
+               encode_npy(predictor.probabilities(scores, placement).to(at::kFloat), job.name.string()));
 }
 
 // The jobs of this rank. The first one looks for the images (it has the terminal, where a list may come from), and each

@@ -20,11 +20,11 @@ struct Loaded {
   BadSampleRecord bad;
 };
 
-double image_mean_iou(const at::Tensor& labels, const at::Tensor& predictions, int num_classes) {
-  ConfusionMatrix own(num_classes);
-  own.add(labels, predictions);
-  return own.report().mean_iou_present;
-}
+// A group of images whose predictions a GPU may still be working on.
+struct Measured {
+  std::vector<Loaded> group;
+  std::vector<at::Tensor> predicted;
+};
 
 }  // namespace
 
@@ -69,27 +69,34 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   ConfusionMatrix total(num_classes);
   EvalResult result;
 
+  const auto count = [&](const Measured& measured) {
+    for (size_t i = 0; i < measured.group.size(); ++i) {
+      const EvalSample& sample = *measured.group[i].good;
+      ConfusionMatrix own(num_classes);
+      own.add(torch::from_blob(const_cast<int16_t*>(sample.labels.labels.data()), {sample.labels.height, sample.labels.width},
+                               torch::kInt16),
+              measured.predicted[i].cpu());
+      total.add_counts(own.counts());
+      if (const double iou = own.report().mean_iou_present; std::isfinite(iou)) {
+        result.images.push_back({measured.group[i].index, sample.sample.id, iou});
+      }
+    }
+    result.num_images += static_cast<int64_t>(measured.group.size());
+  };
+  // The next group is sent off before the last one is counted: a GPU computes meanwhile.
+  Measured before;
   const auto measure = [&](std::vector<Loaded>& group) {
     if (group.empty()) return;
     std::vector<at::Tensor> images;
-    for (const Loaded& item : group) images.push_back(image_tensor(item.good->sample.image));
-    const at::Tensor scores = predictor.scores(at::cat(images), group[0].good->sample.image.max_value);
-    for (size_t i = 0; i < group.size(); ++i) {
-      const EvalSample& sample = *group[i].good;
-      const bool at_original = experiment_.eval.at == EvalSize::kOriginal;
-      const at::Tensor predicted =
-          predictor.classes(scores[static_cast<int64_t>(i)], at_original ? &sample.sample.placement : nullptr)
-              .cpu()
-              .unsqueeze(0);
-      const at::Tensor labels = torch::from_blob(const_cast<int16_t*>(sample.labels.labels.data()),
-                                                 {1, sample.labels.height, sample.labels.width}, torch::kInt16);
-      total.add(labels, predicted);
-      if (const double iou = image_mean_iou(labels, predicted, num_classes); std::isfinite(iou)) {
-        result.images.push_back({group[i].index, sample.sample.id, iou});
-      }
+    std::vector<const Placement*> placements;
+    for (const Loaded& item : group) {
+      images.push_back(image_tensor(item.good->sample.image));
+      placements.push_back(experiment_.eval.at == EvalSize::kOriginal ? &item.good->sample.placement : nullptr);
     }
-    result.num_images += static_cast<int64_t>(group.size());
-    group.clear();
+    Measured measured;
+    measured.predicted = predictor.class_maps(at::cat(images), group[0].good->sample.image.max_value, placements);
+    measured.group = std::exchange(group, {});
+    count(std::exchange(before, std::move(measured)));
   };
 
   ParallelMap<Loaded> loads(own_images(), threads_, 2 * block_ + threads_, [&](int64_t at) {
@@ -122,6 +129,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     if (progress) progress(++done);
   }
   measure(group);
+  count(before);
 
   const at::Tensor counts = total.counts().contiguous();
   result.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());

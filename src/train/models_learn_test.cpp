@@ -13,7 +13,7 @@ namespace {
 constexpr int kClasses = 4;
 
 double pixel_accuracy(const Experiment& e, const ModelPtr& model, const Batch& batch) {
-  const at::Tensor predicted = Predictor(e, model, at::kCPU).scores(batch.images, batch.max_value).argmax(1);
+  const at::Tensor predicted = Predictor(e, model, at::kCPU).scores(batch.images, batch.max_value).full().argmax(1);
   model->train();
   return (predicted == batch.labels).to(at::kDouble).mean().item<double>();
 }

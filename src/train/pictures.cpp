@@ -110,8 +110,9 @@ std::vector<DrawnPrediction> draw_extremes(const EvalResult& result, const Evalu
   std::vector<DrawnPrediction> drawn;
   for (const ImageScore& score : ranked) {
     const EvalSample sample = evaluator.load(score.index);
-    const at::Tensor scores = predictor.scores(image_tensor(sample.sample.image), sample.sample.image.max_value)[0];
-    const LabelMap predicted = to_label_map(predictor.classes(scores, at_original ? &sample.sample.placement : nullptr));
+    const LabelMap predicted =
+        to_label_map(predictor.class_maps(image_tensor(sample.sample.image), sample.sample.image.max_value,
+                                          {at_original ? &sample.sample.placement : nullptr})[0]);
     // Predictions at the original size are drawn on the original picture.
     const Image shown = at_original ? evaluator.original(score.index).image : sample.sample.image;
     drawn.push_back({score.id, score.mean_iou, draw_triptych(shown, sample.labels, predicted, classes.palette, kMaxSide)});

@@ -2,13 +2,15 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
 #include "data/normalize.h"
+#include "kernels/fused.h"
 #include "kernels/upsample_argmax.h"
 #include "train/precision.h"
-#include "train/window.h"
+#include "train/window_bands.h"
 
 namespace tessera {
 namespace {
@@ -18,11 +20,45 @@ at::Tensor resize_scores(const at::Tensor& x, int64_t height, int64_t width) {
   return at::upsample_bilinear2d(x, {height, width}, /*align_corners=*/false);
 }
 
+at::Tensor in_float(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
+}
+
 at::Tensor to_probabilities(const at::Tensor& scores) {
   return scores.size(1) == 1 ? scores.sigmoid() : scores.softmax(1);
 }
 
+// Where the original lies among the processed image's pixels.
+struct Rows {
+  int64_t y, x, height, width;
+};
+Rows part_of(const Placement& placement) {
+  TSR_CHECK(placement.complete,
+            "the validation transforms cut pixels away, so predictions cannot be taken back to the original image; use resize "
+            "or pad instead of a crop, or set eval.at=processed");
+  const auto round = [](double value) { return static_cast<int64_t>(std::llround(value)); };
+  return {round(placement.y), round(placement.x), std::max<int64_t>(1, round(placement.height)),
+          std::max<int64_t>(1, round(placement.width))};
+}
+
+// The pixels of (..., H, W) that show the original.
+at::Tensor cut_original(const at::Tensor& x, const Placement& placement) {
+  const Rows part = part_of(placement);
+  return (placement.flipped ? x.flip({-1}) : x).slice(-2, part.y, part.y + part.height).slice(-1, part.x, part.x + part.width);
+}
+
+// Whether the original's pixels are pixels of the processed image.
+bool keeps_size(const Placement* placement) {
+  if (placement == nullptr) return true;
+  const Rows part = part_of(*placement);
+  return part.height == placement->original.height && part.width == placement->original.width;
+}
+
 }  // namespace
+
+at::Tensor ImageScores::full() const {
+  return resize_scores(in_float(values), height, width);
+}
 
 Predictor::Predictor(const Experiment& experiment, ModelPtr model, at::Device device)
     : eval_(experiment.eval),
@@ -36,7 +72,12 @@ bool Predictor::averages_views() const {
   return eval_.flip || eval_.scales.size() > 1;
 }
 
-at::Tensor Predictor::scores(const at::Tensor& images, float max_value) const {
+bool Predictor::windowed(int64_t height, int64_t width) const {
+  const Size window = eval_.window.size;
+  return window.height > 0 && (height > window.height || width > window.width);
+}
+
+ImageScores Predictor::scores(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
   model_->eval();
   const at::Tensor x = normalize_images(images.to(device_), max_value, normalize_, parameter_type(precision_));
@@ -48,7 +89,7 @@ at::Tensor Predictor::scores(const at::Tensor& images, float max_value) const {
     const at::Tensor scaled = resize_scores(x, height, width);
     for (const bool mirrored : {false, true}) {
       if (mirrored && !eval_.flip) continue;
-      at::Tensor view = view_scores(mirrored ? scaled.flip({3}) : scaled);
+      at::Tensor view = view_scores(mirrored ? scaled.flip({3}) : scaled).full();
       if (mirrored) view = view.flip({3});
       view = resize_scores(view, x.size(2), x.size(3));
       if (averages_views()) view = to_probabilities(view);
@@ -56,16 +97,21 @@ at::Tensor Predictor::scores(const at::Tensor& images, float max_value) const {
     }
   }
   const auto views = static_cast<double>(eval_.scales.size() * (eval_.flip ? 2 : 1));
-  return views > 1 ? sum / views : sum;
+  return {views > 1 ? sum / views : sum, x.size(2), x.size(3)};
 }
 
-at::Tensor Predictor::view_scores(const at::Tensor& x) const {
-  const Size window = eval_.window.size;
-  const bool windowed = window.height > 0 && (x.size(2) > window.height || x.size(3) > window.width);
-  return windowed ? sliding_window(x) : network(x);
+ImageScores Predictor::view_scores(const at::Tensor& x) const {
+  if (!windowed(x.size(2), x.size(3))) return network(x);
+  const auto cut = [&](int64_t image, const WindowCorner& corner, Size size) {
+    return x.narrow(0, image, 1).narrow(2, corner.y, size.height).narrow(3, corner.x, size.width);
+  };
+  std::vector<at::Tensor> bands;
+  average_windows({x.size(0), x.size(2), x.size(3), cut, [&](const at::Tensor& windows) { return network(windows).full(); }},
+                  eval_.window, [&](int64_t, const at::Tensor& band) { bands.push_back(band); });
+  return {at::cat(bands, 2), x.size(2), x.size(3)};
 }
 
-at::Tensor Predictor::network(const at::Tensor& x) const {
+ImageScores Predictor::network(const at::Tensor& x) const {
   at::Tensor input = x;
   // A model with valid convolutions sees a surround of repeated border pixels, so that it predicts every pixel.
   const auto surround = [&](int64_t size) {
@@ -76,68 +122,73 @@ at::Tensor Predictor::network(const at::Tensor& x) const {
   const int64_t y = surround(x.size(2)), left = surround(x.size(3));
   if (y + left > 0) input = at::replication_pad2d(x, {left, left, y, y});
   const AutocastScope autocast(precision_, device_);
-  const at::Tensor logits = model_->forward(channels_last_ ? input : input.contiguous()).logits;
-  at::Tensor scores = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
+  at::Tensor logits = model_->forward(channels_last_ ? input : input.contiguous()).logits;
   if (y + left > 0) {  // logits of a valid model have the input's resolution
-    return scores.narrow(2, (scores.size(2) - x.size(2) + 1) / 2, x.size(2))
-        .narrow(3, (scores.size(3) - x.size(3) + 1) / 2, x.size(3));
+    logits = logits.narrow(2, (logits.size(2) - x.size(2) + 1) / 2, x.size(2))
+                 .narrow(3, (logits.size(3) - x.size(3) + 1) / 2, x.size(3));
   }
-  return resize_scores(scores, x.size(2), x.size(3));
+  return {logits, x.size(2), x.size(3)};
 }
 
-at::Tensor Predictor::sliding_window(const at::Tensor& x) const {
-  const Size size{static_cast<int>(std::min<int64_t>(eval_.window.size.height, x.size(2))),
-                  static_cast<int>(std::min<int64_t>(eval_.window.size.width, x.size(3)))};
-  const auto corners = window_corners({static_cast<int>(x.size(2)), static_cast<int>(x.size(3))}, size, eval_.window.stride);
-  const at::Tensor weights = window_weights(size, eval_.window.weights).to(x.device());
-  at::Tensor sum, total = at::zeros({1, 1, x.size(2), x.size(3)}, weights.options());
-  // Windows of all images share forward passes.
-  std::vector<std::pair<int64_t, WindowCorner>> jobs;
-  for (int64_t n = 0; n < x.size(0); ++n) {
-    for (const WindowCorner& corner : corners) jobs.emplace_back(n, corner);
-  }
-  const auto cut = [&](const at::Tensor& from, const WindowCorner& at_corner) {
-    return from.slice(2, at_corner.y, at_corner.y + size.height).slice(3, at_corner.x, at_corner.x + size.width);
-  };
-  for (const WindowCorner& corner : corners) cut(total, corner).add_(weights);
-  for (size_t begin = 0; begin < jobs.size(); begin += static_cast<size_t>(eval_.window.batch)) {
-    const size_t end = std::min(jobs.size(), begin + static_cast<size_t>(eval_.window.batch));
-    std::vector<at::Tensor> pieces;
-    for (size_t i = begin; i < end; ++i) pieces.push_back(cut(x.narrow(0, jobs[i].first, 1), jobs[i].second));
-    const at::Tensor scores = network(at::cat(pieces));
-    if (!sum.defined())
-      sum = at::zeros({x.size(0), scores.size(1), x.size(2), x.size(3)}, scores.options().memory_format(std::nullopt));
-    for (size_t i = begin; i < end; ++i) {
-      cut(sum.narrow(0, jobs[i].first, 1), jobs[i].second).add_(scores.narrow(0, static_cast<int64_t>(i - begin), 1) * weights);
-    }
-  }
-  return sum / total;
-}
-
-Predictor::Part Predictor::original_part(const at::Tensor& scores, const Placement* placement) const {
-  at::Tensor x = scores.unsqueeze(0);
-  if (placement == nullptr) return {x, x.size(2), x.size(3)};
-  TSR_CHECK(placement->complete,
-            "the validation transforms cut pixels away, so predictions cannot be taken back to the original image; use resize "
-            "or pad instead of a crop, or set eval.at=processed");
-  if (placement->flipped) x = x.flip({3});
-  const auto round = [](double value) { return static_cast<int64_t>(std::llround(value)); };
-  const int64_t y = round(placement->y), left = round(placement->x);
-  x = x.slice(2, y, y + std::max<int64_t>(1, round(placement->height)))
-          .slice(3, left, left + std::max<int64_t>(1, round(placement->width)));
-  return {x, placement->original.height, placement->original.width};
-}
-
-at::Tensor Predictor::classes(const at::Tensor& scores, const Placement* placement) const {
+// Pixels are normalised window by window too: as floats a large image would be four times itself.
+at::Tensor Predictor::banded_classes(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
-  const auto [part, height, width] = original_part(scores, placement);
-  if (part.size(1) > 1 && part.is_cpu()) return upsample_argmax(part, height, width)[0];
-  const at::Tensor x = resize_scores(part, height, width)[0];
-  if (x.size(0) == 1) return (x[0] > (averages_views() ? 0.5 : 0.0)).to(at::kShort);
-  return x.argmax(0).to(at::kShort);
+  model_->eval();
+  const auto cut = [&](int64_t image, const WindowCorner& corner, Size size) {
+    return images.narrow(0, image, 1).narrow(1, corner.y, size.height).narrow(2, corner.x, size.width);
+  };
+  const auto network_scores = [&](const at::Tensor& windows) {
+    return network(normalize_images(windows.to(device_), max_value, normalize_, parameter_type(precision_))).full();
+  };
+  const at::Tensor classes = at::empty({images.size(0), images.size(1), images.size(2)}, at::kShort);
+  average_windows({images.size(0), images.size(1), images.size(2), cut, network_scores}, eval_.window,
+                  [&](int64_t y, const at::Tensor& band) {
+                    classes.narrow(1, y, band.size(2)).copy_(best_class(band, band.size(2), band.size(3)));
+                  });
+  return classes;
 }
 
-at::Tensor Predictor::probabilities(const at::Tensor& scores, const Placement* placement) const {
+std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float max_value,
+                                              const std::vector<const Placement*>& placements) const {
+  std::vector<at::Tensor> maps;
+  const bool plain = !averages_views() && eval_.scales.at(0) == 1.0 && windowed(images.size(1), images.size(2));
+  if (plain && std::all_of(placements.begin(), placements.end(), keeps_size)) {
+    const at::Tensor classes = banded_classes(images, max_value);
+    for (size_t i = 0; i < placements.size(); ++i) {
+      const at::Tensor own = classes[static_cast<int64_t>(i)];
+      maps.push_back(placements[i] == nullptr ? own : cut_original(own, *placements[i]).contiguous());
+    }
+    return maps;
+  }
+  const ImageScores all = scores(images, max_value);
+  for (size_t i = 0; i < placements.size(); ++i) maps.push_back(classes(all.of(static_cast<int64_t>(i)), placements[i]));
+  return maps;
+}
+
+Predictor::Part Predictor::original_part(const ImageScores& scores, const Placement* placement) const {
+  const at::Tensor x = scores.full();
+  if (placement == nullptr) return {x, x.size(2), x.size(3)};
+  return {cut_original(x, *placement), placement->original.height, placement->original.width};
+}
+
+at::Tensor Predictor::best_class(const at::Tensor& scores, int64_t height, int64_t width) const {
+  if (scores.size(1) > 1 && takes_fused_kernels(scores)) return upsample_argmax(scores, height, width);
+  const at::Tensor x = resize_scores(in_float(scores), height, width);
+  if (x.size(1) == 1) return (x.select(1, 0) > (averages_views() ? 0.5 : 0.0)).to(at::kShort);
+  return x.argmax(1).to(at::kShort);
+}
+
+at::Tensor Predictor::classes(const ImageScores& scores, const Placement* placement) const {
+  const at::NoGradGuard no_grad;
+  if (keeps_size(placement)) {  // the largest of a pixel's scores is the same before and after cutting
+    const at::Tensor all = best_class(scores.values, scores.height, scores.width)[0];
+    return placement == nullptr ? all : cut_original(all, *placement).contiguous();
+  }
+  const auto [part, height, width] = original_part(scores, placement);
+  return best_class(part, height, width)[0];
+}
+
+at::Tensor Predictor::probabilities(const ImageScores& scores, const Placement* placement) const {
   const at::NoGradGuard no_grad;
   const auto [part, height, width] = original_part(scores, placement);
   const at::Tensor x = resize_scores(part, height, width);

@@ -7,6 +7,15 @@
 
 namespace tessera {
 
+// Scores of images, (N, K, h, w), in whatever resolution the network left them: (height, width) is the images' own.
+struct ImageScores {
+  at::Tensor values;
+  int64_t height = 0, width = 0;
+
+  ImageScores of(int64_t image) const { return {values.narrow(0, image, 1), height, width}; }
+  at::Tensor full() const;  // (N, K, height, width), float32 or float64
+};
+
 // Images to class scores, the same way in evaluation, prediction and the report: normalise, whole image or sliding windows,
 // scales and mirror images averaged, back to the image's own size.
 class Predictor {
@@ -14,27 +23,33 @@ class Predictor {
   // The model must be on `device` already. Copies what it needs of the experiment.
   Predictor(const Experiment& experiment, ModelPtr model, at::Device device);
 
-  // images: (N, H, W, C) as they leave the validation transforms. Result: (N, K, H, W) float scores (logits, or probabilities
-  // when several views are averaged), K = 1 for a binary model.
-  at::Tensor scores(const at::Tensor& images, float max_value) const;
+  // images: (N, H, W, C) as they leave the validation transforms. Scores are logits, or probabilities when several views are
+  // averaged; K = 1 for a binary model.
+  ImageScores scores(const at::Tensor& images, float max_value) const;
 
   // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16.
-  // scores: (K, h, w) of one image.
-  at::Tensor classes(const at::Tensor& scores, const Placement* placement) const;
+  // scores: of one image.
+  at::Tensor classes(const ImageScores& scores, const Placement* placement) const;
 
   // (K or 2, H, W) float probabilities at the original size.
-  at::Tensor probabilities(const at::Tensor& scores, const Placement* placement) const;
+  at::Tensor probabilities(const ImageScores& scores, const Placement* placement) const;
+
+  // The classes of each image. Equal to classes(scores(...)), but windows of large images need memory for one row of them only.
+  std::vector<at::Tensor> class_maps(const at::Tensor& images, float max_value,
+                                     const std::vector<const Placement*>& placements) const;
 
  private:
-  at::Tensor view_scores(const at::Tensor& x) const;  // (N, C, H, W) normalised -> (N, K, H, W)
-  at::Tensor network(const at::Tensor& x) const;      // whole frame, any size
-  at::Tensor sliding_window(const at::Tensor& x) const;
+  bool windowed(int64_t height, int64_t width) const;
+  ImageScores view_scores(const at::Tensor& x) const;  // x: (N, C, H, W) normalised
+  ImageScores network(const at::Tensor& x) const;      // whole frame, any size
+  at::Tensor banded_classes(const at::Tensor& images, float max_value) const;
   // The part of an image's scores that shows the original, (1, K, h, w), and the original's size.
   struct Part {
     at::Tensor scores;
     int64_t height, width;
   };
-  Part original_part(const at::Tensor& scores, const Placement* placement) const;
+  Part original_part(const ImageScores& scores, const Placement* placement) const;
+  at::Tensor best_class(const at::Tensor& scores, int64_t height, int64_t width) const;  // (N, height, width) int16
   bool averages_views() const;
 
   EvalConfig eval_;

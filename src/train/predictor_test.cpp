@@ -33,11 +33,11 @@ at::Tensor noise_image(int64_t h, int64_t w) {
 TEST(Predictor, WindowsOfAPixelwiseModelGiveTheWholeImage) {
   const auto model = std::make_shared<PixelModel>(1);
   const at::Tensor images = noise_image(37, 50);
-  const at::Tensor whole = Predictor(tiny_experiment(), model, at::kCPU).scores(images, 255);
+  const at::Tensor whole = Predictor(tiny_experiment(), model, at::kCPU).scores(images, 255).full();
   for (const char* weights : {"flat", "gaussian"}) {
     const auto e = tiny_experiment(
         {"eval.window.size=16", "eval.window.stride=7", "eval.window.batch=3", std::string("eval.window.weights=") + weights});
-    EXPECT_TRUE(torch::allclose(Predictor(e, model, at::kCPU).scores(images, 255), whole, 1e-5, 1e-5)) << weights;
+    EXPECT_TRUE(torch::allclose(Predictor(e, model, at::kCPU).scores(images, 255).full(), whole, 1e-5, 1e-5)) << weights;
   }
 }
 
@@ -45,20 +45,21 @@ TEST(Predictor, MirroringAnEquivariantModelChangesNoClass) {
   const auto model = std::make_shared<PixelModel>(1);
   const at::Tensor images = noise_image(12, 20);
   const Predictor plain(tiny_experiment(), model, at::kCPU), mirrored(tiny_experiment({"eval.flip=true"}), model, at::kCPU);
-  const at::Tensor a = plain.scores(images, 255)[0], b = mirrored.scores(images, 255)[0];
+  const ImageScores a = plain.scores(images, 255).of(0), b = mirrored.scores(images, 255).of(0);
   EXPECT_TRUE(plain.classes(a, nullptr).equal(mirrored.classes(b, nullptr)));
-  EXPECT_TRUE(torch::allclose(plain.probabilities(a, nullptr), b, 1e-6, 1e-6));
+  EXPECT_TRUE(torch::allclose(plain.probabilities(a, nullptr), b.full()[0], 1e-6, 1e-6));
 }
 
 TEST(Predictor, LowResolutionLogitsComeBackAtTheImagesSize) {
   const Predictor predictor(tiny_experiment(), std::make_shared<PixelModel>(4), at::kCPU);
-  EXPECT_EQ(predictor.scores(noise_image(40, 24), 255).sizes(), (std::vector<int64_t>{2, 2, 40, 24}));
+  EXPECT_EQ(predictor.scores(noise_image(40, 24), 255).full().sizes(), (std::vector<int64_t>{2, 2, 40, 24}));
 }
 
 TEST(Predictor, PaddingAndScalingAreUndone) {
   const Predictor predictor(tiny_experiment(), std::make_shared<PixelModel>(1), at::kCPU);
-  at::Tensor scores = torch::zeros({2, 8, 8});
-  scores.index_put_({1, torch::indexing::Slice(2, 4), torch::indexing::Slice(1, 3)}, 5.0F);  // content starts at (2, 1)
+  ImageScores scores{torch::zeros({1, 2, 8, 8}), 8, 8};
+  scores.values.index_put_({0, 1, torch::indexing::Slice(2, 4), torch::indexing::Slice(1, 3)},
+                           5.0F);  // content starts at (2, 1)
   const Placement placement{.original = {8, 12}, .y = 2, .x = 1, .height = 4, .width = 6};
   const at::Tensor classes = predictor.classes(scores, &placement);
   ASSERT_EQ(classes.sizes(), (std::vector<int64_t>{8, 12}));
@@ -69,11 +70,39 @@ TEST(Predictor, PaddingAndScalingAreUndone) {
   EXPECT_THROW(predictor.classes(scores, &cut), Error);
 }
 
+// Windows in bands, at a model's low resolution or not, and whatever part of the frame the original is.
+TEST(Predictor, ClassMapsAreThoseOfTheScores) {
+  const at::Tensor images = noise_image(40, 56);
+  const Placement padded{.original = {36, 50}, .y = 0, .x = 4, .height = 36, .width = 50};
+  const Placement mirrored{.original = {40, 56}, .height = 40, .width = 56, .flipped = true};
+  const Placement scaled{.original = {80, 112}, .height = 40, .width = 56};
+  for (const int64_t stride : {1, 4}) {
+    const auto model = std::make_shared<PixelModel>(stride);
+    for (const char* window : {"eval.window.size=0", "eval.window.size=16", "eval.window.size=[24,72]"}) {
+      const Predictor predictor(tiny_experiment({window, "eval.window.stride=8", "eval.window.batch=5"}), model, at::kCPU);
+      const ImageScores scores = predictor.scores(images, 255);
+      for (const Placement* placement : {static_cast<const Placement*>(nullptr), &padded, &mirrored, &scaled}) {
+        const auto maps = predictor.class_maps(images, 255, {placement, placement});
+        for (int64_t i = 0; i < 2; ++i) {
+          const at::Tensor expected = predictor.classes(scores.of(i), placement);
+          EXPECT_TRUE(maps[static_cast<size_t>(i)].equal(expected)) << window << " stride " << stride;
+          const at::Tensor plain = scores.of(i).full()[0].argmax(0).to(at::kShort);
+          const at::Tensor same = placement == nullptr     ? plain
+                                  : placement == &mirrored ? plain.flip({1})
+                                  : placement == &padded   ? plain.slice(0, 0, 36).slice(1, 4, 54)
+                                                           : expected;
+          EXPECT_TRUE(expected.equal(same)) << window << " stride " << stride;
+        }
+      }
+    }
+  }
+}
+
 TEST(Predictor, ValidModelPredictsEveryPixel) {
   const Experiment e = tiny_experiment({"model.unet.padding=valid", "model.unet.channels=[2,2]"});
   const ModelPtr model = make_model(e.model, {3, 2}, 1);
   const Predictor predictor(e, model, at::kCPU);
-  EXPECT_EQ(predictor.scores(noise_image(33, 18), 255).sizes(), (std::vector<int64_t>{2, 2, 33, 18}));
+  EXPECT_EQ(predictor.scores(noise_image(33, 18), 255).full().sizes(), (std::vector<int64_t>{2, 2, 33, 18}));
 }
 
 }  // namespace
