@@ -1,11 +1,10 @@
 #include <ATen/Parallel.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "apps/command.h"
+#include "apps/bench_model.h"
 #include "apps/ranks.h"
 #include "core/files.h"
 #include "data/datasets/dataset_factory.h"
@@ -15,17 +14,29 @@
 #include "train/agreement.h"
 #include "train/environment.h"
 #include "train/model_state.h"
+#include "train/profile.h"
 #include "train/train_step.h"
 
 namespace tessera {
 namespace {
 
 struct BenchArguments {
-  ConfigArguments config;
+  BenchModel model;
   RankArguments ranks;
   int64_t steps = 30, warmup = 5;
-  std::string dump;
+  std::string dump, trace;
+  bool profile = false;
 };
+
+nlohmann::json json_of(const std::vector<OpTime>& ops, int64_t steps) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const OpTime& op : ops) {
+    list.push_back({{"name", op.name},
+                    {"calls_per_step", static_cast<double>(op.calls) / static_cast<double>(steps)},
+                    {"ms_per_step", op.ms / static_cast<double>(steps)}});
+  }
+  return list;
+}
 
 // The part of the first batch of a run that lies at these positions.
 Batch first_batch(const Experiment& experiment, const Dataset& data, const std::vector<int64_t>& positions) {
@@ -37,23 +48,6 @@ Batch first_batch(const Experiment& experiment, const Dataset& data, const std::
                  .positions = positions},
                 0)
       .next();
-}
-
-// Of the GPU's allocator since the last call; on a CPU of the whole process.
-int64_t peak_memory(at::Device device) {
-  if (device.is_cuda()) return cuda_plugin()->peak_memory(device.index());
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{1024} * usage.ru_maxrss;
-}
-
-void synchronize(at::Device device) {
-  if (device.is_cuda()) cuda_plugin()->synchronize(device.index());
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // How the exchange of gradients went in a step, over all of them.
@@ -85,7 +79,9 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
   const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
                                     static_cast<uint64_t>(experiment.train.seed));
   TrainStep step(experiment, model, num_classes, device, world, {.sharded = arguments.ranks.sharded()});
-  const Batch batch = first_batch(experiment, *data, step.share().positions);
+  Batch batch = first_batch(experiment, *data, step.share().positions);
+  batch.images = batch.images.to(device);
+  batch.labels = batch.labels.to(device);
   if (!arguments.dump.empty() && world.is_first()) {  // for a peer to start from the same weights and data
     const Batch whole = first_batch(experiment, *data, {});
     NamedTensors tensors = model_state(*model);
@@ -107,6 +103,17 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
     if (i >= arguments.warmup && step.reducer() != nullptr) exchange.add(*step.reducer());
     losses.push_back(total_of(world, result.loss));
   }
+  constexpr int64_t kProfiled = 3;
+  std::vector<OpTime> ops;
+  if (arguments.profile || !arguments.trace.empty()) {
+    const int64_t first = arguments.warmup + arguments.steps;
+    ops = profile(
+        device,
+        [&] {
+          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, first + i, first + kProfiled, data->size());
+        },
+        arguments.trace);
+  }
   if (!world.is_first()) return;
   const double median = median_of(milliseconds);
   nlohmann::json result{{"ms_median", median},
@@ -119,6 +126,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
                         {"losses", losses},
                         {"environment", describe_environment()}};
   if (!world.alone()) result["exchange"] = exchange.json();
+  if (arguments.profile) result["profile"] = json_of(ops, kProfiled);
   fmt::print("{}\n", result.dump(2));
 }
 
@@ -130,16 +138,20 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("bench", "measure");
   command->require_subcommand(1);
   CLI::App* step = command->add_subcommand("step", "time of a training step on one fixed batch, as JSON");
-  arguments->config.add_to(*step);
+  arguments->model.add_to(*step);
   step->add_option("--steps", arguments->steps, "steps to time")->capture_default_str()->check(CLI::PositiveNumber);
   step->add_option("--warmup", arguments->warmup, "steps before")->capture_default_str()->check(CLI::NonNegativeNumber);
   step->add_option("--dump", arguments->dump, "write the initial weights and the batch to this safetensors file");
+  step->add_flag("--profile", arguments->profile, "also where the time of a step goes: kernels of a GPU, operations on a CPU");
+  step->add_option("--trace", arguments->trace,
+                   "write the timeline of three steps to this file, for Perfetto or chrome://tracing");
   arguments->ranks.add_to(*step);
   step->callback([arguments] {
-    const Experiment experiment = arguments->config.load();
+    const Experiment experiment = arguments->model.experiment();
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment),
                  [&](World& world, const std::string& device) { bench_step(*arguments, experiment, world, device); });
   });
+  add_bench_eval(*command);
   add_bench_load(*command);
 }
 

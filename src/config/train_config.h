@@ -8,10 +8,10 @@
 
 namespace tessera {
 
-enum class Precision { kFp32, kBf16, kFp16, kFp64 };
+enum class Precision { kFp32, kBf16, kFp16, kFp64, kTf32 };
 template <>
 struct EnumNames<Precision> {
-  static constexpr std::array<std::string_view, 4> names = {"fp32", "bf16", "fp16", "fp64"};
+  static constexpr std::array<std::string_view, 5> names = {"fp32", "bf16", "fp16", "fp64", "tf32"};
 };
 
 struct TrainConfig {
@@ -24,6 +24,7 @@ struct TrainConfig {
   std::string device = "auto";
   bool channels_last = true;
   int64_t threads = 0;
+  bool deterministic = false;
 };
 template <class V>
 void describe(V& v, TrainConfig& c) {
@@ -35,11 +36,15 @@ void describe(V& v, TrainConfig& c) {
           at_least(0));
   v.field("norm_group", c.norm_group, "samples that share batch-norm statistics, whatever the micro-batch or number of devices",
           at_least(1));
-  v.field("precision", c.precision, "bf16 and fp16 compute in that type and keep fp32 weights; fp16 needs a GPU");
+  v.field("precision", c.precision,
+          "bf16 and fp16 compute in that type and keep fp32 weights; fp16 needs a GPU. fp32: on a GPU convolutions round their "
+          "inputs to TF32, as in PyTorch; tf32: matrix products too");
   v.field("seed", c.seed, "of weights, order, augmentation and dropout", at_least(0));
   v.field("device", c.device, "auto, cpu, cuda or cuda:N");
   v.field("channels_last", c.channels_last, "memory layout of activations; faster almost everywhere");
   v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores", at_least(0));
+  v.field("deterministic", c.deterministic,
+          "the same bits from run to run on a GPU too, at some cost in speed; on a CPU it is always so");
 }
 
 enum class EvalSize { kOriginal, kProcessed };

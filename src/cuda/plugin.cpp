@@ -31,7 +31,12 @@ const bool registered = [] {
       {.gpus = list_gpus,
        .synchronize = [](int device) { c10::cuda::set_device(static_cast<c10::DeviceIndex>(device)), cudaDeviceSynchronize(); },
        .peak_memory = peak_memory,
-       .empty_cache = [] { c10::cuda::CUDACachingAllocator::emptyCache(); }});
+       .empty_cache = [] { c10::cuda::CUDACachingAllocator::emptyCache(); },
+       .forbid_waiting =
+           [](bool forbidden) {
+             using c10::cuda::SyncDebugMode;
+             c10::cuda::warning_state().set_sync_debug_mode(forbidden ? SyncDebugMode::L_ERROR : SyncDebugMode::L_DISABLED);
+           }});
   return true;
 }();
 

@@ -2,11 +2,13 @@
 
 #include <torch/types.h>
 
+#include "tensor/upload.h"
+
 namespace tessera {
 namespace {
 
 at::Tensor per_channel(const std::vector<double>& values, const at::Tensor& like) {
-  return torch::tensor(values, torch::kDouble).to(like.device(), like.scalar_type());
+  return upload(torch::tensor(values, like.scalar_type()), like.device());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "core/image.h"
 #include "kernels/upsample_loss.h"
+#include "tensor/upload.h"
 
 namespace tessera {
 
@@ -15,21 +16,22 @@ CrossEntropyTerm::CrossEntropyTerm(std::string_view name, const std::vector<doub
 at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
   // Weight of the labelled pixels of the global batch.
   const at::Tensor& counts = context.sums;
-  at::Tensor total_weight = class_weights_.defined() ? (class_weights_.to(counts.device()) * counts).sum() : counts.sum();
+  const at::Tensor weights = class_weights_.defined() ? upload(class_weights_, counts.device()) : at::Tensor();
+  at::Tensor total_weight = weights.defined() ? (weights * counts).sum() : counts.sum();
   // Without labelled pixels the sum is 0; dividing by 1 keeps value and gradient 0.
   total_weight = total_weight.masked_fill(total_weight.eq(0), 1.0);
-  return sum(scores) / total_weight;
+  return sum(scores, weights) / total_weight;
 }
 
-at::Tensor CrossEntropyTerm::sum(const PixelScores& scores) const {
+at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& class_weights) const {
   if (scores.fused()) {
     CrossEntropyOptions options;
-    options.class_weights = class_weights_;
+    options.class_weights = class_weights;
     options.label_smoothing = label_smoothing_;
     return upsample_cross_entropy(scores.logits(), scores.labels(), options);
   }
   const at::Tensor& log_probs = scores.log_probs();
-  const at::Tensor weights = class_weights_.defined() ? class_weights_.to(log_probs.options()) : at::Tensor();
+  const at::Tensor weights = class_weights.defined() ? class_weights.to(log_probs.scalar_type()) : at::Tensor();
   // Per pixel rather than summed by nll_loss2d: its sums use atomics on a GPU, so the value would change from run to run.
   const at::Tensor nll = at::nll_loss2d(log_probs, scores.class_labels(), weights, at::Reduction::None, kIgnoreLabel);
   const at::Tensor at_label = sum_images(nll);

@@ -16,7 +16,7 @@ class CrossEntropyTerm final : public PixelMeanTerm {
   at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
 
  private:
-  at::Tensor sum(const PixelScores& scores) const;  // over the pixels of the micro-batch
+  at::Tensor sum(const PixelScores& scores, const at::Tensor& class_weights) const;  // over the pixels of the micro-batch
 
   std::string_view name_;
   at::Tensor class_weights_;  // (K) float64, undefined: all 1

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/image.h"
+#include "kernels/label_counts.h"
 
 namespace tessera {
 
@@ -39,17 +40,17 @@ at::Tensor sum_images(const at::Tensor& values) {
 }
 
 at::Tensor count_labels(const at::Tensor& labels, int num_classes) {
-  if (labels.is_cpu() && labels.numel() > 0) {  // on a GPU looking would mean waiting; there index_add reports it
-    const auto [low, high] = at::aminmax(labels);
-    TSR_CHECK(low.item<int64_t>() >= kIgnoreLabel && high.item<int64_t>() < num_classes,
-              "expected labels in {}..{}, got {}..{}; check the number of classes and the label mapping", kIgnoreLabel,
-              num_classes - 1, low.item<int64_t>(), high.item<int64_t>());
-  }
-  // Bin 0 takes the ignored pixels. Counts are whole numbers below 2^53, so float64 sums of them are exact in any order.
-  at::Tensor bins = at::zeros({num_classes + 1}, labels.options().dtype(at::kDouble));
-  const at::Tensor bin = (labels.to(at::kLong) + 1).flatten();
-  bins.index_add_(0, bin, at::ones({1}, bins.options()).expand(bin.sizes()));
-  return bins.narrow(0, 1, num_classes).clone();
+  if (labels.is_cpu()) check_label_range(labels, num_classes);  // on a GPU looking would mean waiting
+  // Whole numbers below 2^53: float64 sums of them are exact in any order.
+  return label_counts(labels, num_classes).narrow(0, 0, num_classes).to(at::kDouble);
+}
+
+void check_label_range(const at::Tensor& labels, int num_classes) {
+  if (labels.numel() == 0) return;
+  const auto [low, high] = at::aminmax(labels);
+  TSR_CHECK(low.item<int64_t>() >= kIgnoreLabel && high.item<int64_t>() < num_classes,
+            "expected labels in {}..{}, got {}..{}; check the number of classes and the label mapping", kIgnoreLabel,
+            num_classes - 1, low.item<int64_t>(), high.item<int64_t>());
 }
 
 }  // namespace tessera

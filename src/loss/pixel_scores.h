@@ -31,7 +31,10 @@ class PixelScores {
 // others are in the micro-batch.
 at::Tensor sum_images(const at::Tensor& values);
 
-// (num_classes) float64: how many pixels have each label.
+// (num_classes) float64: how many pixels have each label. On a CPU checks their range.
 at::Tensor count_labels(const at::Tensor& labels, int num_classes);
+
+// Throws Error when a label is neither a class nor kIgnoreLabel.
+void check_label_range(const at::Tensor& labels, int num_classes);
 
 }  // namespace tessera

@@ -18,6 +18,7 @@ struct CudaPlugin {
   void (*synchronize)(int device) = nullptr;
   int64_t (*peak_memory)(int device) = nullptr;  // bytes, since the last call
   void (*empty_cache)() = nullptr;
+  void (*forbid_waiting)(bool forbidden) = nullptr;  // while forbidden, an operation that waits for the GPU throws
 };
 
 // Loads libtessera_cuda.so from beside the program when an NVIDIA driver is there; call before the first tensor is made.

@@ -1,10 +1,13 @@
 // Everything the registry offers, in a small form: what holds for one model must hold for all.
+#include <ATen/record_function.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <set>
 
 #include "core/files.h"
@@ -48,6 +51,48 @@ NamedTensors copy_of(const NamedTensors& tensors) {
   NamedTensors copies;
   for (const auto& [name, value] : tensors) copies.emplace_back(name, value.detach().clone());
   return copies;
+}
+
+constexpr int64_t kOddBatch = 5;  // of no weight's size: activations are known by it
+
+// Copies of whole activations from one memory layout to another, by the operation that asked for them.
+std::vector<std::string> layout_copies(const std::function<void()>& work) {
+  static std::mutex mutex;
+  static std::vector<std::string> found;
+  found.clear();
+  const auto handle =
+      at::addGlobalCallback(at::RecordFunctionCallback(+[](const at::RecordFunction& function) {
+                              const c10::ArrayRef<const c10::IValue> inputs = function.inputs();
+                              if (std::string_view(function.name()) != "aten::copy_" || inputs.size() < 2)
+                                return std::unique_ptr<at::ObserverContext>();
+                              const at::Tensor &to = inputs[0].toTensor(), &from = inputs[1].toTensor();
+                              const bool activation = to.dim() == 4 && to.size(0) == kOddBatch && to.size(1) > 1 &&
+                                                      to.size(2) > 1 && to.sizes() == from.sizes();
+                              if (activation && to.suggest_memory_format() != from.suggest_memory_format()) {
+                                const std::lock_guard lock(mutex);
+                                found.push_back(fmt::format("{}: {} to {}", fmt::join(to.sizes(), " x "),
+                                                            fmt::join(from.strides(), ","), fmt::join(to.strides(), ",")));
+                              }
+                              return std::unique_ptr<at::ObserverContext>();
+                            })
+                                .needsInputs(true)
+                                .scopes({at::RecordScope::FUNCTION}));
+  work();
+  at::removeCallback(handle);
+  return found;
+}
+
+// Activations keep their layout from the image to the loss and back.
+TEST_P(EveryModel, AStepCopiesNoActivationToAnotherLayout) {
+  Experiment e = small_model(GetParam());
+  e.train.batch_size = e.train.norm_group = kOddBatch;
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    e.train.precision = precision;
+    TrainStep step(e, build(e), kClasses, at::kCPU);
+    const Batch batch = first_batch(e);
+    const std::vector<std::string> copies = layout_copies([&] { step.run(batch, 0, 100, 2); });
+    EXPECT_TRUE(copies.empty()) << fmt::format("{} copies: {}", copies.size(), fmt::join(copies, "; "));
+  }
 }
 
 TEST_P(EveryModel, TrainsSavesLoadsAndEvaluatesAtAnOddSize) {

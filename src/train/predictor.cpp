@@ -9,6 +9,7 @@
 #include "data/normalize.h"
 #include "kernels/fused.h"
 #include "kernels/upsample_argmax.h"
+#include "train/backend.h"
 #include "train/precision.h"
 #include "train/window_bands.h"
 
@@ -63,13 +64,17 @@ at::Tensor ImageScores::full() const {
 Predictor::Predictor(const Experiment& experiment, ModelPtr model, at::Device device)
     : eval_(experiment.eval),
       normalize_(experiment.data.normalize),
-      precision_(experiment.train.precision),
-      channels_last_(experiment.train.channels_last),
+      train_(experiment.train),
       model_(std::move(model)),
       device_(device) {}
 
 bool Predictor::averages_views() const {
   return eval_.flip || eval_.scales.size() > 1;
+}
+
+void Predictor::begin(bool windowed) const {
+  model_->eval();
+  set_up_backend(train_, device_, /*fixed_shapes=*/windowed);
 }
 
 bool Predictor::windowed(int64_t height, int64_t width) const {
@@ -79,8 +84,8 @@ bool Predictor::windowed(int64_t height, int64_t width) const {
 
 ImageScores Predictor::scores(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
-  model_->eval();
-  const at::Tensor x = normalize_images(images.to(device_), max_value, normalize_, parameter_type(precision_));
+  begin(windowed(images.size(1), images.size(2)));
+  const at::Tensor x = normalize_images(images.to(device_), max_value, normalize_, parameter_type(train_.precision));
   if (!averages_views() && eval_.scales.at(0) == 1.0) return view_scores(x);
   at::Tensor sum;
   for (const double scale : eval_.scales) {
@@ -121,8 +126,8 @@ ImageScores Predictor::network(const at::Tensor& x) const {
   };
   const int64_t y = surround(x.size(2)), left = surround(x.size(3));
   if (y + left > 0) input = at::replication_pad2d(x, {left, left, y, y});
-  const AutocastScope autocast(precision_, device_);
-  at::Tensor logits = model_->forward(channels_last_ ? input : input.contiguous()).logits;
+  const AutocastScope autocast(train_.precision, device_);
+  at::Tensor logits = model_->forward(train_.channels_last ? input : input.contiguous()).logits;
   if (y + left > 0) {  // logits of a valid model have the input's resolution
     logits = logits.narrow(2, (logits.size(2) - x.size(2) + 1) / 2, x.size(2))
                  .narrow(3, (logits.size(3) - x.size(3) + 1) / 2, x.size(3));
@@ -133,12 +138,12 @@ ImageScores Predictor::network(const at::Tensor& x) const {
 // Pixels are normalised window by window too: as floats a large image would be four times itself.
 at::Tensor Predictor::banded_classes(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
-  model_->eval();
+  begin(windowed(images.size(1), images.size(2)));
   const auto cut = [&](int64_t image, const WindowCorner& corner, Size size) {
     return images.narrow(0, image, 1).narrow(1, corner.y, size.height).narrow(2, corner.x, size.width);
   };
   const auto network_scores = [&](const at::Tensor& windows) {
-    return network(normalize_images(windows.to(device_), max_value, normalize_, parameter_type(precision_))).full();
+    return network(normalize_images(windows.to(device_), max_value, normalize_, parameter_type(train_.precision))).full();
   };
   const at::Tensor classes = at::empty({images.size(0), images.size(1), images.size(2)}, at::kShort);
   average_windows({images.size(0), images.size(1), images.size(2), cut, network_scores}, eval_.window,

@@ -39,6 +39,7 @@ class Predictor {
                                      const std::vector<const Placement*>& placements) const;
 
  private:
+  void begin(bool windowed) const;
   bool windowed(int64_t height, int64_t width) const;
   ImageScores view_scores(const at::Tensor& x) const;  // x: (N, C, H, W) normalised
   ImageScores network(const at::Tensor& x) const;      // whole frame, any size
@@ -54,8 +55,7 @@ class Predictor {
 
   EvalConfig eval_;
   NormalizeConfig normalize_;
-  Precision precision_;
-  bool channels_last_;
+  TrainConfig train_;
   ModelPtr model_;
   at::Device device_;
 };

@@ -9,10 +9,13 @@
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "data/normalize.h"
+#include "loss/pixel_scores.h"
 #include "nn/blocks/batch_norm.h"
 #include "optim/clip.h"
 #include "optim/schedule.h"
 #include "tensor/device.h"
+#include "tensor/upload.h"
+#include "train/backend.h"
 
 namespace tessera {
 namespace {
@@ -64,6 +67,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
                      const StepOptions& options)
     : experiment_(experiment),
       model_(std::move(model)),
+      num_classes_(num_classes),
       device_(device),
       world_(world),
       arena_(*model_, device, parameter_type(experiment.train.precision), experiment.train.channels_last),
@@ -93,6 +97,7 @@ RankShare TrainStep::share_of(int rank) const {
 StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
   const OptimizerConfig& config = experiment_.optimizer;
   enter_step(step);
+  set_up_backend(experiment_.train, device_, /*fixed_shapes=*/true);
   model_->train();
   saved_buffers_ = arena_.buffers().clone();
   StepResult result;
@@ -190,6 +195,7 @@ TrainStep::Inputs TrainStep::prepare(const Batch& batch, int64_t step) {
   inputs.step = step;
   inputs.max_value = batch.max_value;
   inputs.ids = batch.indices;
+  if (device_.is_cuda() && batch.labels.is_cpu()) check_label_range(batch.labels, num_classes_);  // there it would mean waiting
   inputs.images = batch.images.to(device_, /*non_blocking=*/true);
   inputs.labels = predicted_part(batch.labels).to(device_, /*non_blocking=*/true);
   for (const int64_t stand_in : share_.stand_ins) {
@@ -208,7 +214,7 @@ ModelOutput TrainStep::forward(const Inputs& inputs, const Pass& pass, bool coun
   const std::vector<int64_t> ids(inputs.ids.begin() + pass.begin, inputs.ids.begin() + pass.end);
   const StepContextGuard context({.seed = static_cast<uint64_t>(experiment_.train.seed),
                                   .step = inputs.step,
-                                  .sample_ids = torch::tensor(ids, torch::kLong).to(device_),
+                                  .sample_ids = upload(torch::tensor(ids, torch::kLong), device_),
                                   .segments = pass.segments,
                                   .norm_rows = pass.rows,
                                   .exchange = norm_exchange_.get(),

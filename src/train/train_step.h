@@ -70,6 +70,7 @@ class TrainStep {
 
   Experiment experiment_;
   ModelPtr model_;
+  int num_classes_;
   at::Device device_;
   World& world_;
   Arena arena_;

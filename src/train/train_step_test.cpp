@@ -192,6 +192,37 @@ TEST_F(TrainStepGpu, OverfitsOneBatchInEveryPrecision) {
   for (const char* precision : {"fp32", "bf16", "fp16"}) expect_overfits_one_batch(precision, at::kCUDA);
 }
 
+// The first steps may wait (cuDNN tries its algorithms out); from then on the program runs ahead of the GPU.
+TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
+  for (const auto& options :
+       std::vector<std::vector<std::string>>{{"loss.type=ce", "optimizer.clip_norm=1", "loss.class_weights=[1,2,3,4]"},
+                                             {"loss.type=ce_dice", "optimizer.type=adamw", "train.micro_batch=2"},
+                                             {"train.precision=bf16", "model.unet.dropout=0.3"}}) {
+    const Experiment e = tiny_experiment(options);
+    Batch batch = first_batch(e);
+    batch.images = batch.images.pin_memory();  // as the trainer's loader does
+    batch.labels = batch.labels.pin_memory();
+    TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
+    for (int i = 0; i < 3; ++i) step.run(batch, i, 100, 2);
+    cuda_plugin()->forbid_waiting(true);
+    try {
+      for (int i = 3; i < 6; ++i) step.run(batch, i, 100, 2);
+    } catch (const c10::Error& error) {
+      ADD_FAILURE() << options[0] << ": " << error.what();
+    }
+    cuda_plugin()->forbid_waiting(false);
+  }
+}
+
+TEST_F(TrainStepGpu, DeterministicRunsEndInTheSameBits) {
+  for (const char* precision : {"fp32", "bf16"}) {
+    const std::vector<std::string> options{std::string("train.precision=") + precision, "train.deterministic=true",
+                                           "loss.type=ce_dice", "model.unet.dropout=0.3"};
+    EXPECT_TRUE(weights_after(options, 20, nullptr, at::kCUDA).equal(weights_after(options, 20, nullptr, at::kCUDA)))
+        << precision;
+  }
+}
+
 // A real one: allocations of the GPU fail until the micro-batch fits.
 TEST_F(TrainStepGpu, RealOutOfMemoryIsSurvived) {
   const double free_gb = static_cast<double>(cuda_plugin()->gpus()[0].memory_bytes) / 1e9;

@@ -1,0 +1,59 @@
+"""Prediction and counting beside PyTorch eager and torch.compile, in one run: bench/evaluate.py BUILD_DIR [--out FILE].
+
+Images a second through network, upsampling, argmax and confusion matrix: whole images, and 512 x 512 windows over images of 683 x 512.
+All use the weights and the images that ours wrote, and must find the same share of pixels right. Needs no Python package but torch.
+"""
+import argparse
+import json
+import pathlib
+import sys
+import tempfile
+
+from runs import ROOT, last_json
+
+CASES = (("whole", []), ("windows", ["data.synthetic.size=[512,683]", "eval.window.size=512"]))
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--models", nargs="+", default=["deeplabv3plus", "segmenter"])
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--precision", default="bf16")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--kinds", nargs="+", default=["eager", "compile"])
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="more overrides of our config")
+    parser.add_argument("--out", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def measure(options, model, window, overrides, folder):
+    dump = pathlib.Path(folder) / "start.safetensors"
+    found = {"tessera": last_json([pathlib.Path(options.build) / "bin/tessera", "bench", "eval", ROOT / f"configs/{model}.yaml",
+                                   f"train.device={options.device}", f"train.precision={options.precision}", *overrides, *options.set,
+                                   "--rounds", options.rounds, "--dump", dump])}
+    for kind in options.kinds:
+        found[kind] = last_json([sys.executable, ROOT / "peers/evaluate.py", dump, "--model", model, "--device", options.device,
+                                 "--precision", options.precision, "--window", window, "--rounds", options.rounds,
+                                 *(["--compile"] if kind == "compile" else [])])
+    return found
+
+
+def main():
+    options = parse()
+    rows = []
+    print(f"{'model':14} {'images':8} {'':8} {'images/s':>10} {'ours is':>9} {'pixels right':>13}", flush=True)
+    for model in options.models:
+        for name, overrides in CASES:
+            with tempfile.TemporaryDirectory() as folder:
+                found = measure(options, model, 512 if name == "windows" else 0, overrides, folder)
+            rows.append({"model": model, "case": name, **found})
+            for kind, part in found.items():
+                ratio = "" if kind == "tessera" else f"{found['tessera']['images_per_s'] / part['images_per_s']:8.2f}x"
+                print(f"{model:14} {name:8} {kind:8} {part['images_per_s']:10.1f} {ratio:>9} {part['pixel_accuracy']:13.5f}", flush=True)
+            if options.out:
+                options.out.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

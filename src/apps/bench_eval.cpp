@@ -1,0 +1,107 @@
+// `tessera bench eval`: images a second through the predictor and the confusion matrix, without reading files.
+#include <ATen/Parallel.h>
+#include <ATen/ops/cat.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "apps/bench_model.h"
+#include "core/files.h"
+#include "data/datasets/dataset_factory.h"
+#include "loss/loss.h"
+#include "metric/confusion_matrix.h"
+#include "tensor/device.h"
+#include "train/environment.h"
+#include "train/evaluator.h"
+#include "train/inference.h"
+#include "train/model_state.h"
+#include "train/precision.h"
+#include "weights/safetensors.h"
+
+namespace tessera {
+namespace {
+
+struct EvalArguments {
+  BenchModel model;
+  int64_t rounds = 10, warmup = 3;
+  std::string dump;
+};
+
+// A batch of validation images of a fixed size, and their labels.
+struct EvalBatch {
+  at::Tensor images, labels;
+  float max_value = 255;
+};
+
+EvalBatch make_batch(const Experiment& experiment, const Dataset& data) {
+  EvalBatch batch;
+  std::vector<at::Tensor> images, labels;
+  for (int64_t i = 0; i < experiment.train.batch_size; ++i) {
+    const Sample sample = data.get(i % data.size());
+    images.push_back(image_tensor(sample.image));
+    at::Tensor own = at::empty({1, sample.labels->height, sample.labels->width}, at::kShort);
+    std::memcpy(own.mutable_data_ptr(), sample.labels->labels.data(), own.nbytes());
+    labels.push_back(own);
+    batch.max_value = sample.image.max_value;
+  }
+  batch.images = at::cat(images);
+  batch.labels = at::cat(labels);
+  return batch;
+}
+
+void bench_eval(const EvalArguments& arguments) {
+  const Experiment experiment = arguments.model.experiment();
+  const at::Device device = pick_device(experiment.train.device);
+  if (experiment.train.threads > 0) at::set_num_threads(static_cast<int>(experiment.train.threads));
+  const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
+  const int num_classes = data->classes().size();
+  const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
+                                    static_cast<uint64_t>(experiment.train.seed));
+  model->to(device, parameter_type(experiment.train.precision));
+  const EvalBatch batch = make_batch(experiment, *data);
+  if (!arguments.dump.empty()) {
+    NamedTensors tensors = model_state(*model);
+    for (auto& [name, tensor] : tensors) tensor = tensor.cpu();
+    tensors.emplace_back("batch.images", batch.images);
+    tensors.emplace_back("batch.labels", batch.labels);
+    write_file(arguments.dump, encode_safetensors(tensors));
+  }
+  const Predictor predictor(experiment, model, device);
+  const std::vector<const Placement*> placements(static_cast<size_t>(batch.images.size(0)), nullptr);
+  std::vector<double> milliseconds;
+  ConfusionMatrix total(num_classes);
+  for (int64_t i = 0; i < arguments.warmup + arguments.rounds; ++i) {
+    synchronize(device);
+    if (i == arguments.warmup) peak_memory(device);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<at::Tensor> maps = predictor.class_maps(batch.images, batch.max_value, placements);
+    total.reset();
+    for (size_t n = 0; n < maps.size(); ++n) total.add(batch.labels[static_cast<int64_t>(n)], maps[n].cpu());
+    if (i >= arguments.warmup) {
+      milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    }
+  }
+  const double median = median_of(milliseconds);
+  const nlohmann::json result{{"ms_median", median},
+                              {"images_per_s", 1000.0 * static_cast<double>(batch.images.size(0)) / median},
+                              {"height", batch.images.size(1)},
+                              {"width", batch.images.size(2)},
+                              {"pixel_accuracy", total.report().pixel_accuracy},
+                              {"peak_memory_bytes", peak_memory(device)},
+                              {"environment", describe_environment()}};
+  fmt::print("{}\n", result.dump(2));
+}
+
+}  // namespace
+
+void add_bench_eval(CLI::App& bench) {
+  auto arguments = std::make_shared<EvalArguments>();
+  CLI::App* command = bench.add_subcommand("eval", "images a second of prediction and counting, as JSON");
+  arguments->model.add_to(*command);
+  command->add_option("--rounds", arguments->rounds, "batches to time")->capture_default_str()->check(CLI::PositiveNumber);
+  command->add_option("--warmup", arguments->warmup, "batches before")->capture_default_str()->check(CLI::NonNegativeNumber);
+  command->add_option("--dump", arguments->dump, "write the weights and the batch to this safetensors file");
+  command->callback([arguments] { bench_eval(*arguments); });
+}
+
+}  // namespace tessera

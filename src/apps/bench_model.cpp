@@ -1,0 +1,54 @@
+#include "apps/bench_model.h"
+
+#include <fmt/ranges.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "tensor/device.h"
+
+namespace tessera {
+
+void BenchModel::add_to(CLI::App& command) {
+  config.add_to(command);
+  command.add_option(
+      "--model", name,
+      "instead of a config: a model of configs/base/models on synthetic images, 512 x 512, 150 classes, batch 16, "
+      "bf16");
+}
+
+Experiment BenchModel::experiment() const {
+  if (name.empty()) return config.load();
+  const fs::path folder = shipped_config("base/models/unet_small.yaml").parent_path(), file = folder / (name + ".yaml");
+  if (!fs::exists(file)) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().stem().string());
+    std::sort(names.begin(), names.end());
+    throw UsageError(fmt::format("no model {}; there are: {}", name, fmt::join(names, ", ")));
+  }
+  std::vector<std::string> overrides{
+      "data.type=synthetic", "data.synthetic.kind=shapes", "data.synthetic.size=512", "data.synthetic.num_classes=150",
+      "train.batch_size=16", "train.norm_group=16",        "train.precision=bf16",    "data.train.count=16"};
+  for (const std::string& text : config.overrides()) overrides.push_back(text);
+  return load_experiment(file, overrides);
+}
+
+void synchronize(at::Device device) {
+  if (device.is_cuda()) cuda_plugin()->synchronize(device.index());
+}
+
+int64_t peak_memory(at::Device device) {
+  if (device.is_cuda()) return cuda_plugin()->peak_memory(device.index());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{1024} * usage.ru_maxrss;
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace tessera

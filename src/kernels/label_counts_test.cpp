@@ -1,0 +1,36 @@
+#include "kernels/label_counts.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/image.h"
+#include "support/test_device.h"
+
+namespace tessera {
+namespace {
+
+using testing::test_device;
+
+TEST(LabelCounts, EqualsBincount) {
+  for (const int64_t classes : {1, 2, 19, 150, 1000, 20000}) {
+    at::manual_seed(classes);
+    const at::Tensor labels = at::randint(-1, classes, {3, 41, 67}, at::kLong);
+    const at::Tensor expected = at::bincount((labels + 1).flatten(), {}, classes + 1).slice(0, 1);
+    for (const auto type : {at::kShort, at::kInt, at::kLong}) {
+      const at::Tensor counts = label_counts(labels.to(test_device(), type), classes).cpu();
+      EXPECT_TRUE(counts.slice(0, 0, classes).equal(expected)) << classes;
+      EXPECT_EQ(counts[classes].item<int64_t>(), 0);
+    }
+  }
+}
+
+TEST(LabelCounts, OthersAreCountedAtTheEnd) {
+  const at::Tensor labels = at::tensor({0, 1, 1, kIgnoreLabel, 2, 5, -2}, at::kShort).to(test_device());
+  EXPECT_TRUE(label_counts(labels, 2).cpu().equal(at::tensor({1, 2, 3}, at::kLong)));
+  EXPECT_TRUE(label_counts(labels.slice(0, 0, 0), 2).cpu().equal(at::zeros({3}, at::kLong)));
+  EXPECT_THROW(label_counts(at::zeros({2}), 2), Error);
+}
+
+}  // namespace
+}  // namespace tessera

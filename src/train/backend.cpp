@@ -1,0 +1,21 @@
+#include "train/backend.h"
+
+#include <ATen/Context.h>
+
+#include <cstdlib>
+
+namespace tessera {
+
+void set_up_backend(const TrainConfig& config, at::Device device, bool fixed_shapes) {
+  if (!device.is_cuda()) return;
+  at::Context& context = at::globalContext();
+  context.setAllowTF32CuDNN(config.precision != Precision::kFp64);
+  context.setAllowTF32CuBLAS(config.precision == Precision::kTf32);
+  context.setBenchmarkCuDNN(fixed_shapes && !config.deterministic);
+  context.setDeterministicCuDNN(config.deterministic);
+  if (config.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // cuBLAS asks for it
+  // Operations without a deterministic form warn: the fused kernels take the place of those that models use.
+  context.setDeterministicAlgorithms(config.deterministic, /*warn_only=*/true);
+}
+
+}  // namespace tessera

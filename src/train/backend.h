@@ -1,0 +1,12 @@
+#pragma once
+#include <c10/core/Device.h>
+
+#include "config/train_config.h"
+
+namespace tessera {
+
+// How libtorch's own GPU operations should compute: TF32 or not, the same algorithm every time or the fastest. Nothing on a
+// CPU. fixed_shapes: shapes come back, so that trying out cuDNN's algorithms once for each pays.
+void set_up_backend(const TrainConfig& config, at::Device device, bool fixed_shapes);
+
+}  // namespace tessera
