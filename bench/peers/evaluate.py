@@ -64,7 +64,7 @@ class Evaluation:
 
     @torch.no_grad()
     def run(self):
-        """Milliseconds, and the share of pixels that are right."""
+        """Milliseconds, and how many pixels each class was given."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         begin = time.perf_counter()
@@ -72,7 +72,7 @@ class Evaluation:
         predicted = self.classes(normalize(self.images.to(self.device), "fixed", self.mean, self.std))
         count = int(self.options.classes)
         bins = torch.bincount((labels * count + predicted)[labels >= 0], minlength=count * count).view(count, count).cpu()
-        return (time.perf_counter() - begin) * 1e3, (bins.diagonal().sum() / bins.sum()).item()
+        return (time.perf_counter() - begin) * 1e3, bins.sum(0).tolist()
 
 
 def parse(arguments):
@@ -96,7 +96,7 @@ def measure(options):
     evaluation = Evaluation(options)
     results = [evaluation.run() for _ in range(options.warmup + options.rounds)][options.warmup:]
     median = statistics.median(ms for ms, _ in results)
-    return {"ms_median": median, "images_per_s": 1e3 * len(evaluation.images) / median, "pixel_accuracy": results[-1][1], "torch": torch.__version__}
+    return {"ms_median": median, "images_per_s": 1e3 * len(evaluation.images) / median, "predicted": results[-1][1], "torch": torch.__version__}
 
 
 if __name__ == "__main__":
