@@ -1,2 +1,4 @@
 #define TESSERA_CUDA_ON_CPU
 #include "cuda/dropout_mask.cu"
+#include "cuda/gradient_norm.cu"
+#include "cuda/optimizer_step.cu"
