@@ -21,9 +21,9 @@ __device__ __forceinline__ void store_pack(T* to, const Pack<T, kCount>& pack) {
   *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
 }
 
-// Whether packs of 16 bytes may be moved there.
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+// Whether packs of that many bytes may be moved there.
+inline bool is_aligned(const void* pointer, size_t bytes = 16) {
+  return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
 }
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
 #define TESSERA_CUDA_ON_CPU
 #include "cuda/dropout_mask.cu"
 #include "cuda/gradient_norm.cu"
+#include "cuda/normalize_pixels.cu"
 #include "cuda/optimizer_step.cu"
