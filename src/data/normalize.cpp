@@ -2,11 +2,14 @@
 
 #include <torch/types.h>
 
+#include "kernels/fused.h"
+#include "kernels/normalize_pixels.h"
 #include "tensor/upload.h"
 
 namespace tessera {
 namespace {
 
+// With tensor operations, for devices without that kernel.
 at::Tensor per_channel(const std::vector<double>& values, const at::Tensor& like) {
   return upload(torch::tensor(values, like.scalar_type()), like.device());
 }
@@ -15,6 +18,8 @@ at::Tensor per_channel(const std::vector<double>& values, const at::Tensor& like
 
 at::Tensor normalize_images(const at::Tensor& images, float max_value, const NormalizeConfig& config, at::ScalarType type) {
   const at::ScalarType compute = type == at::kDouble ? at::kDouble : at::kFloat;
+  const bool fused = takes_fused_kernels(images) && can_normalize_pixels(images);
+  if (fused && config.mode == NormalizeMode::kFixed) return normalize_pixels(images, max_value, config.mean, config.std, type);
   at::Tensor x = images.to(compute);
   if (config.mode == NormalizeMode::kPerImage) {
     const at::Tensor flat = x.flatten(1);

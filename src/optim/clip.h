@@ -1,12 +1,11 @@
 #pragma once
-#include <ATen/core/Tensor.h>
+#include "kernels/gradient_norm.h"
 
 namespace tessera {
 
-// Scales the flat gradient arena in place so that its 2-norm is at most `max_norm` (0: only measures), by the factor of
-// torch.nn.utils.clip_grad_norm_. Returns the norm before, a float64 scalar on the gradients' device, which is not waited for.
-// On a CPU the bits do not depend on the number of threads. A norm that is not finite spoils the gradients: look at it
-// before the step.
-at::Tensor clip_grad_norm(at::Tensor& grads, double max_norm);
+// The norm of the flat gradient arena and the factor that brings it to at most `max_norm` (0: any) and takes `loss_scale` out;
+// the optimizer multiplies by it. The factor is undefined where it would be 1 anyway. A norm that is not finite spoils the
+// weights: look at it before the step.
+GradientNorm clip_grad_norm(const at::Tensor& grads, double max_norm, double loss_scale = 1);
 
 }  // namespace tessera

@@ -1,20 +1,16 @@
 #include "optim/optimizer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
-#include "optim/adam.h"
-#include "optim/sgd.h"
+#include "kernels/fused.h"
+#include "optim/tensor_update.h"
 
 namespace tessera {
 namespace {
-
-// Below this many values a thread is not worth waking.
-constexpr int64_t kGrain = 1 << 15;
 
 bool is_sgd(OptimizerType type) {
   return type == OptimizerType::kSgd || type == OptimizerType::kDecoupledSgd;
@@ -27,6 +23,17 @@ void check_options(const OptimizerConfig& config) {
             "optimizer.nesterov needs optimizer.momentum above 0, got 0");
 }
 
+RunRates rates_of(const ParamRun& run, OptimizerType type) {
+  switch (type) {
+    case OptimizerType::kSgd:
+    case OptimizerType::kAdam: return {run.lr_multiplier, run.weight_decay, 0};
+    case OptimizerType::kAdamW: return {run.lr_multiplier, 0, run.lr_multiplier * run.weight_decay};
+    // As Composer's DecoupledSGDW: the decay follows the schedule but not the size of the learning rate.
+    case OptimizerType::kDecoupledSgd: return {run.lr_multiplier, 0, run.weight_decay};
+  }
+  fail("an optimizer without a rule");
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& arena, bool fused)
@@ -34,29 +41,44 @@ Optimizer::Optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>
       runs_(make_runs(spans, config)),
       empty_(at::empty({0}, arena.options().requires_grad(false))),
       numel_(arena.numel()),
-      fused_(fused && arena.is_cpu()) {
+      fused_(fused && takes_fused_kernels(arena)) {
+  check_options(config);
   TSR_CHECK(arena.scalar_type() == at::kFloat || arena.scalar_type() == at::kDouble,
             "expected parameters of float32 or float64, got {}", toString(arena.scalar_type()));
   TSR_CHECK(runs_.empty() || runs_.back().end <= numel_, "parameters end at {}, their arena at {}", runs_.back().end, numel_);
-}
-
-void Optimizer::add_state(const std::string& name) {
-  state_.emplace_back(name, at::zeros({numel_}, empty_.options()));
-}
-
-RunStep Optimizer::plan(const ParamRun& run, double lr, double momentum) const {
-  RunStep step{run.begin, run.end, lr * run.lr_multiplier, momentum, 0, 1};
-  switch (config_.type) {
-    case OptimizerType::kSgd:
-    case OptimizerType::kAdam: step.gradient_decay = run.weight_decay; break;
-    case OptimizerType::kAdamW: step.shrink = 1 - step.lr * run.weight_decay; break;
-    // As Composer's DecoupledSGDW: the decay follows the schedule but not the size of the learning rate.
-    case OptimizerType::kDecoupledSgd: step.shrink = 1 - (config_.lr > 0 ? lr / config_.lr : 1) * run.weight_decay; break;
+  std::vector<std::pair<int64_t, int64_t>> bounds;
+  for (const ParamRun& run : runs_) {
+    bounds.emplace_back(run.begin, run.end);
+    rates_.push_back(rates_of(run, config.type));
   }
+  table_ = make_run_table(bounds, rates_, arena.device());
+  const auto add_state = [&](const char* name) { state_.emplace_back(name, at::zeros({numel_}, empty_.options())); };
+  if (is_sgd(config.type)) {
+    if (config.momentum > 0) add_state("momentum");
+  } else {
+    add_state("exp_avg");
+    add_state("exp_avg_sq");
+  }
+}
+
+UpdateRule Optimizer::rule() const {
+  if (!is_sgd(config_.type)) return UpdateRule::kAdam;
+  if (state_.empty()) return UpdateRule::kSgd;
+  return config_.nesterov ? UpdateRule::kNesterov : UpdateRule::kMomentum;
+}
+
+StepNumbers Optimizer::numbers(double lr, double momentum) const {
+  StepNumbers step{.lr = lr, .shrink = lr, .momentum = momentum, .beta2 = config_.betas[1], .eps = config_.eps};
+  if (config_.type == OptimizerType::kDecoupledSgd) step.shrink = config_.lr > 0 ? lr / config_.lr : 1;
+  if (is_sgd(config_.type)) return step;
+  const auto t = static_cast<double>(step_count_);
+  step.first_bias = 1 - std::pow(momentum, t);
+  step.second_bias = std::sqrt(1 - std::pow(config_.betas[1], t));
   return step;
 }
 
-void Optimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum) {
+void Optimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum,
+                     const at::Tensor& factor) {
   const c10::NoGradGuard no_grad;
   for (const at::Tensor& arena : {params, grads}) {
     TSR_CHECK(arena.numel() == numel_ && arena.is_contiguous() && arena.scalar_type() == empty_.scalar_type() &&
@@ -66,31 +88,12 @@ void Optimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std
   }
   ++step_count_;
   const double own_momentum = is_sgd(config_.type) ? config_.momentum : config_.betas[0];
-  std::vector<RunStep> runs;
-  runs.reserve(runs_.size());
-  for (const ParamRun& run : runs_) runs.push_back(plan(run, lr, momentum.value_or(own_momentum)));
-  if (fused_) return step_cpu(params, grads, runs);
-  for (const RunStep& run : runs) update_tensors(params, grads, run);
-}
-
-void Optimizer::step_cpu(at::Tensor& params, const at::Tensor& grads, const std::vector<RunStep>& runs) {
-  // Threads share out the arena, not the runs: most runs are a norm layer's few values.
-  at::parallel_for(0, numel_, kGrain, [&](int64_t begin, int64_t end) {
-    auto run = std::partition_point(runs.begin(), runs.end(), [&](const RunStep& r) { return r.end <= begin; });
-    for (; run != runs.end() && run->begin < end; ++run) {
-      RunStep part = *run;
-      part.begin = std::max(part.begin, begin);
-      part.end = std::min(part.end, end);
-      update_cpu(params, grads, part);
-    }
-  });
-}
-
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans,
-                                          const at::Tensor& arena, bool fused) {
-  check_options(config);
-  if (is_sgd(config.type)) return std::make_unique<Sgd>(config, spans, arena, fused);
-  return std::make_unique<Adam>(config, spans, arena, fused);
+  const StepNumbers step = numbers(lr, momentum.value_or(own_momentum));
+  std::vector<at::Tensor> state;
+  for (const auto& entry : state_) state.push_back(entry.second);
+  if (fused_) return optimizer_step(params, grads, state, table_, factor, rule(), step);
+  for (size_t i = 0; i < runs_.size(); ++i)
+    update_with_tensors(params, grads, state, runs_[i].begin, runs_[i].end, rates_[i], factor, rule(), step);
 }
 
 }  // namespace tessera

@@ -54,15 +54,15 @@ double largest_difference(const at::Tensor& params, const nlohmann::json& expect
 void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, double tolerance) {
   const OptimizerConfig config = config_of(entry.at("config"));
   at::Tensor params = initial(dtype);
-  const auto optimizer = make_optimizer(config, kSpans, params, fused);
+  Optimizer optimizer(config, kSpans, params, fused);
   for (int64_t step = 0; step < 10; ++step) {
-    at::Tensor grads = gradient(step, dtype);
-    clip_grad_norm(grads, config.clip_norm);
-    optimizer->step(params, grads, config.lr * std::pow(1 - static_cast<double>(step) / 10, 0.9));
+    const at::Tensor grads = gradient(step, dtype);
+    const at::Tensor factor = clip_grad_norm(grads, config.clip_norm).factor;
+    optimizer.step(params, grads, config.lr * std::pow(1 - static_cast<double>(step) / 10, 0.9), std::nullopt, factor);
     EXPECT_LT(largest_difference(params, entry.at("params")[static_cast<size_t>(step)]), tolerance)
         << entry.at("config") << " step " << step << (fused ? " fused" : " tensors");
   }
-  EXPECT_EQ(optimizer->step_count(), 10);
+  EXPECT_EQ(optimizer.step_count(), 10);
 }
 
 TEST(Optimizer, TenStepsAreThoseOfTorch) {
@@ -95,8 +95,8 @@ TEST(Optimizer, ThreadsAndRunsDoNotChangeABit) {
       for (const int count : {1, 2}) {
         at::set_num_threads(count);
         at::Tensor params = start.clone();
-        const auto optimizer = make_optimizer(config, spans, params);
-        for (int step = 0; step < 3; ++step) optimizer->step(params, grads, 0.01);
+        Optimizer optimizer(config, spans, params);
+        for (int step = 0; step < 3; ++step) optimizer.step(params, grads, 0.01);
         results.push_back(params);
       }
     }
@@ -112,19 +112,19 @@ TEST(Optimizer, RestoredStateGoesOnToTheSameBit) {
     config.type = type;
     config.weight_decay = 0.01;
     at::Tensor params = initial(at::kFloat);
-    const auto optimizer = make_optimizer(config, kSpans, params);
-    for (int64_t step = 0; step < 3; ++step) optimizer->step(params, gradient(step, at::kFloat), 0.01);
+    Optimizer optimizer(config, kSpans, params);
+    for (int64_t step = 0; step < 3; ++step) optimizer.step(params, gradient(step, at::kFloat), 0.01);
 
     at::Tensor other = params.clone();
-    const auto resumed = make_optimizer(config, kSpans, other);
-    for (size_t i = 0; i < optimizer->state().size(); ++i) {
-      EXPECT_EQ(optimizer->state()[i].first, resumed->state()[i].first);
-      at::Tensor target = resumed->state()[i].second;
-      target.copy_(optimizer->state()[i].second);
+    Optimizer resumed(config, kSpans, other);
+    for (size_t i = 0; i < optimizer.state().size(); ++i) {
+      EXPECT_EQ(optimizer.state()[i].first, resumed.state()[i].first);
+      at::Tensor target = resumed.state()[i].second;
+      target.copy_(optimizer.state()[i].second);
     }
-    resumed->set_step_count(optimizer->step_count());
-    optimizer->step(params, gradient(3, at::kFloat), 0.01);
-    resumed->step(other, gradient(3, at::kFloat), 0.01);
+    resumed.set_step_count(optimizer.step_count());
+    optimizer.step(params, gradient(3, at::kFloat), 0.01);
+    resumed.step(other, gradient(3, at::kFloat), 0.01);
     EXPECT_TRUE(at::equal(params, other)) << name_of(type);
   }
 }
@@ -133,35 +133,35 @@ TEST(Optimizer, MomentumOfTheStepReplacesTheConfigured) {
   OptimizerConfig config;  // sgd, momentum 0.9
   at::Tensor params = at::zeros({kNumel}, at::kDouble);
   const at::Tensor grads = at::ones({kNumel}, at::kDouble);
-  const auto optimizer = make_optimizer(config, kSpans, params);
-  optimizer->step(params, grads, 1.0, 0.5);
-  optimizer->step(params, grads, 1.0, 0.5);
+  Optimizer optimizer(config, kSpans, params);
+  optimizer.step(params, grads, 1.0, 0.5);
+  optimizer.step(params, grads, 1.0, 0.5);
   EXPECT_DOUBLE_EQ(params[0].item<double>(), -1 - 1.5);
 }
 
 TEST(Optimizer, StateArenasAreNamed) {
   OptimizerConfig config;
   const at::Tensor params = initial(at::kFloat);
-  EXPECT_EQ(make_optimizer(config, kSpans, params)->state()[0].first, "momentum");
+  EXPECT_EQ(Optimizer(config, kSpans, params).state()[0].first, "momentum");
   config.momentum = 0;
-  EXPECT_TRUE(make_optimizer(config, kSpans, params)->state().empty());
+  EXPECT_TRUE(Optimizer(config, kSpans, params).state().empty());
   config.type = OptimizerType::kAdamW;
-  EXPECT_EQ(make_optimizer(config, kSpans, params)->state()[1].first, "exp_avg_sq");
+  EXPECT_EQ(Optimizer(config, kSpans, params).state()[1].first, "exp_avg_sq");
 }
 
 TEST(Optimizer, WrongSettingsAndArenasAreRefused) {
   OptimizerConfig config;
   at::Tensor params = initial(at::kFloat);
-  const auto optimizer = make_optimizer(config, kSpans, params);
-  EXPECT_THROW(optimizer->step(params, gradient(0, at::kDouble), 0.1), Error);
-  EXPECT_THROW(optimizer->step(params, gradient(0, at::kFloat).narrow(0, 0, 5), 0.1), Error);
-  EXPECT_THROW(make_optimizer(config, kSpans, params.narrow(0, 0, 10)), Error);
+  Optimizer optimizer(config, kSpans, params);
+  EXPECT_THROW(optimizer.step(params, gradient(0, at::kDouble), 0.1), Error);
+  EXPECT_THROW(optimizer.step(params, gradient(0, at::kFloat).narrow(0, 0, 5), 0.1), Error);
+  EXPECT_THROW(Optimizer(config, kSpans, params.narrow(0, 0, 10)), Error);
   config.betas = {0.9};
-  EXPECT_THROW(make_optimizer(config, kSpans, params), Error);
+  EXPECT_THROW(Optimizer(config, kSpans, params), Error);
   config.betas = {0.9, 0.999};
   config.nesterov = true;
   config.momentum = 0;
-  EXPECT_THROW(make_optimizer(config, kSpans, params), Error);
+  EXPECT_THROW(Optimizer(config, kSpans, params), Error);
 }
 
 }  // namespace

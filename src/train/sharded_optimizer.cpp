@@ -10,6 +10,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kSliceStep = 16;  // slices begin where vectors of values do
+
 // The spans within [begin, end) of the arena, counted from `begin`.
 std::vector<ParamSpan> clipped(const std::vector<ParamSpan>& spans, int64_t begin, int64_t end) {
   std::vector<ParamSpan> inside;
@@ -29,15 +31,16 @@ ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const std::vec
                                    Communicator& communicator, bool sharded)
     : communicator_(communicator), sharded_(sharded && !communicator.alone()), numel_(params.numel()) {
   const int64_t ranks = sharded_ ? communicator.size() : 1, rank = sharded_ ? communicator.rank() : 0;
-  slice_ = (numel_ + ranks - 1) / ranks;
+  slice_ = ((numel_ + ranks - 1) / ranks + kSliceStep - 1) / kSliceStep * kSliceStep;
   begin_ = std::min(rank * slice_, numel_);
   end_ = std::min(begin_ + slice_, numel_);
-  optimizer_ = make_optimizer(config, clipped(spans, begin_, end_), own_slice(params));
+  optimizer_ = std::make_unique<Optimizer>(config, clipped(spans, begin_, end_), own_slice(params));
 }
 
-void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum) {
+void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum,
+                            const at::Tensor& factor) {
   at::Tensor own = own_slice(params);
-  optimizer_->step(own, own_slice(grads), lr, momentum);
+  optimizer_->step(own, own_slice(grads), lr, momentum, factor);
   if (sharded_) params.copy_(whole(own));
 }
 

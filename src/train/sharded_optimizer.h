@@ -17,7 +17,7 @@ class ShardedOptimizer {
                    Communicator& communicator, bool sharded);
 
   // A collective when sharded. Arguments as Optimizer::step.
-  void step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum);
+  void step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum, const at::Tensor& factor);
 
   NamedTensors state();                        // a collective when sharded
   void load_state(const NamedTensors& state);  // rank 0's, on all ranks: a collective. Throws Error for one of another model

@@ -105,15 +105,17 @@ StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps,
   const StepTrace::Span span(trace_, "optimizer");
   enter_phase(RankPhase::kOptimizer);
   const at::NoGradGuard no_grad;
-  if (scaler_.enabled()) arena_.grads().div_(scaler_.scale());
-  result.grad_norm = clip_grad_norm(arena_.grads(), config.clip_norm);
+  const GradientNorm gradient = clip_grad_norm(arena_.grads(), config.clip_norm, scaler_.scale());
+  result.grad_norm = gradient.norm;
   result.lr = lr_at(experiment_.schedule, scaled_lr(config, experiment_.train.batch_size), step, total_steps, steps_per_epoch);
   if (scaler_.enabled()) {
     result.skipped = !std::isfinite(result.grad_norm.item<double>());
     scaler_.update(!result.skipped);
   }
-  if (!result.skipped)
-    optimizer_.step(arena_.params(), arena_.grads(), result.lr, momentum_at(experiment_.schedule, step, total_steps));
+  if (!result.skipped) {
+    optimizer_.step(arena_.params(), arena_.grads(), result.lr, momentum_at(experiment_.schedule, step, total_steps),
+                    gradient.factor);
+  }
   return result;
 }
 

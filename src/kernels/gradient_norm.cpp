@@ -1,0 +1,76 @@
+#include "kernels/gradient_norm.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/error.h"
+#include "kernels/clip_factor.h"
+
+namespace tessera {
+namespace {
+
+// Sums are made per chunk of this many values, and the sums of the chunks added in order: threads share out whole chunks, so
+// their number does not change the result.
+constexpr int64_t kChunk = 1 << 15;
+// Independent sums within a chunk, so that the compiler may use vector registers without reordering anything.
+constexpr int64_t kLanes = 8;
+
+template <class T>
+double chunk_square_sum(const T* values, int64_t count) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const auto value = static_cast<double>(values[i + lane]);
+      lanes[lane] += value * value;
+    }
+  }
+  for (; i < count; ++i) lanes[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, double max_norm, double loss_scale) {
+  const int64_t count = grads.numel();
+  std::vector<double> sums(static_cast<size_t>((count + kChunk - 1) / kChunk));
+  AT_DISPATCH_FLOATING_TYPES(grads.scalar_type(), "gradient_norm", [&] {
+    const auto* data = grads.const_data_ptr<scalar_t>();
+    at::parallel_for(0, static_cast<int64_t>(sums.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        sums[static_cast<size_t>(c)] = chunk_square_sum(data + c * kChunk, std::min(kChunk, count - c * kChunk));
+      }
+    });
+  });
+  double sum = 0;
+  for (const double chunk : sums) sum += chunk;
+  const double norm = std::sqrt(sum) / loss_scale;
+  return {at::scalar_tensor(norm, at::kDouble), at::scalar_tensor(clip_factor(norm, max_norm, loss_scale), at::kDouble)};
+}
+
+}  // namespace
+
+GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, double loss_scale) {
+  TSR_CHECK(grads.is_contiguous(), "the gradients of an arena lie without gaps, these do not");
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("tessera::gradient_norm", "")
+                             .typed<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, double, double)>();
+  auto [norm, factor] = op.call(grads, max_norm, loss_scale);
+  return {norm, factor};
+}
+
+TORCH_LIBRARY_FRAGMENT(tessera, m) {
+  m.def("gradient_norm(Tensor grads, float max_norm, float loss_scale) -> (Tensor norm, Tensor factor)");
+}
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl("gradient_norm", gradient_norm_cpu);
+}
+
+}  // namespace tessera

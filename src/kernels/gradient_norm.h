@@ -1,0 +1,17 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+namespace tessera {
+
+// float64 scalars on the gradients' device, which is not waited for.
+struct GradientNorm {
+  at::Tensor norm;    // 2-norm of the gradients
+  at::Tensor factor;  // what to multiply them by, so that it is at most the one allowed; NaN where the norm is not finite
+};
+
+// grads: contiguous float32 or float64. They were made from a loss times `loss_scale`: the norm is without it, the factor
+// takes it out. max_norm: 0 allows any; else the factor is that of torch.nn.utils.clip_grad_norm_. Sums are float64 and in a
+// fixed order: the bits depend neither on the number of threads nor on the run.
+GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, double loss_scale);
+
+}  // namespace tessera
