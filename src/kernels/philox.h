@@ -1,11 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#if defined(__CUDACC__)
-#define TSR_HOST_DEVICE __host__ __device__ __forceinline__
-#else
-#define TSR_HOST_DEVICE inline
-#endif
+#include "kernels/host_device.h"
 
 namespace tessera {
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "kernels/axis.h"
 
 namespace tessera {
 
@@ -43,15 +44,12 @@ const BandLoops<T>& band_loops() {
 
 template <class T>
 Axis<T>::Axis(int64_t in, int64_t out, bool align_corners) {
-  const double scale = align_corners ? (out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0)
-                                     : static_cast<double>(in) / static_cast<double>(out);
+  const AxisRule rule(in, out, align_corners);
   for (int64_t i = 0; i < out; ++i) {
-    const double at =
-        align_corners ? scale * static_cast<double>(i) : std::max(0.0, scale * (static_cast<double>(i) + 0.5) - 0.5);
-    const int64_t low = std::min(static_cast<int64_t>(at), in - 1);
-    first.push_back(static_cast<int32_t>(low));
-    second.push_back(static_cast<int32_t>(std::min(low + 1, in - 1)));
-    weight.push_back(static_cast<T>(std::clamp(at - static_cast<double>(low), 0.0, 1.0)));
+    const AxisPoint point = rule(i);
+    first.push_back(point.first);
+    second.push_back(point.second);
+    weight.push_back(static_cast<T>(point.weight));
   }
 }
 
@@ -106,6 +104,8 @@ void UpsampleBands<T>::for_each(const std::function<void(int64_t, T*)>& work) co
   });
 }
 
+template struct Axis<float>;
+template struct Axis<double>;
 template const BandLoops<float>& band_loops<float>();
 template const BandLoops<double>& band_loops<double>();
 template class UpsampleBands<float>;

@@ -4,5 +4,6 @@
 #include "cuda/label_counts.cu"
 #include "cuda/normalize_pixels.cu"
 #include "cuda/optimizer_step.cu"
+#include "cuda/resize_bilinear.cu"
 #include "cuda/upsample_argmax.cu"
 #include "cuda/upsample_loss.cu"

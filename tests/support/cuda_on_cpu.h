@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -88,6 +89,8 @@ template <class T>
 T __shfl_up_sync(unsigned, T value, unsigned distance) {
   return tessera::on_cpu::exchange(value, tessera::on_cpu::lane() - distance);
 }
+using std::max;
+using std::min;
 unsigned __ballot_sync(unsigned, int predicate);
 inline int __any_sync(unsigned mask, int predicate) {
   return __ballot_sync(mask, predicate) != 0;
