@@ -1,2 +1,3 @@
 #define TESSERA_CUDA_ON_CPU
 #include "cuda/dropout_mask.cu"
+#include "cuda/norm_act.cu"
