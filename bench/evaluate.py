@@ -9,7 +9,7 @@ import pathlib
 import sys
 import tempfile
 
-from runs import ROOT, last_json
+from runs import ROOT, last_json, program
 
 CASES = (("whole", []), ("windows", ["data.synthetic.size=[512,683]", "eval.window.size=512"]))
 
@@ -29,7 +29,7 @@ def parse():
 
 def measure(options, model, window, overrides, folder):
     dump = pathlib.Path(folder) / "start.safetensors"
-    found = {"tessera": last_json([pathlib.Path(options.build) / "bin/tessera", "bench", "eval", ROOT / f"configs/{model}.yaml",
+    found = {"tessera": last_json([program(options.build), "bench", "eval", ROOT / f"configs/{model}.yaml",
                                    f"train.device={options.device}", f"train.precision={options.precision}", *overrides, *options.set,
                                    "--rounds", options.rounds, "--dump", dump])}
     for kind in options.kinds:

@@ -10,6 +10,8 @@ import pathlib
 import subprocess
 import sys
 
+from runs import program
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
@@ -39,7 +41,7 @@ def chosen(only):
 
 def step(options, name):
     """The numbers of one model, or why there are none."""
-    command = [pathlib.Path(options.build) / "bin/tessera", "bench", "step", ROOT / f"configs/base/models/{name}.yaml",
+    command = [program(options.build), "bench", "step", ROOT / f"configs/base/models/{name}.yaml",
                "data.type=synthetic", "data.synthetic.kind=shapes", f"data.synthetic.num_classes={options.classes}",
                f"data.synthetic.size={options.size}", f"data.train.count={options.batch}", f"train.batch_size={options.batch}",
                f"train.norm_group={options.batch}", f"train.precision={options.precision}", f"train.device={options.device}",

@@ -14,8 +14,14 @@ def last_json(command):
     return json.loads(done.stdout[done.stdout.index("{"):])
 
 
+def program(build):
+    """The program of a build folder, or of a bundle, which has a script that finds its libraries."""
+    bundled = pathlib.Path(build) / "tessera"
+    return bundled if bundled.is_file() else pathlib.Path(build) / "bin/tessera"
+
+
 def ours(build, config, overrides, steps, warmup, dump):
-    return last_json([pathlib.Path(build) / "bin/tessera", "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump])
+    return last_json([program(build), "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump])
 
 
 def peer(dump, model, arguments, compiled, steps, warmup):
