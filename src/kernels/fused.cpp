@@ -4,6 +4,11 @@
 #include <string_view>
 
 namespace tessera {
+namespace {
+
+thread_local int transformer_guards = 0;
+
+}  // namespace
 
 bool takes_fused_kernels(const at::Tensor& x) {
   static const bool on_gpu = [] {
@@ -11,6 +16,17 @@ bool takes_fused_kernels(const at::Tensor& x) {
     return wish != nullptr && std::string_view(wish) == "1";
   }();
   return x.is_cpu() || (x.is_cuda() && on_gpu);
+}
+
+bool takes_fused_transformer(const at::Tensor& x) {
+  return takes_fused_kernels(x) && (!x.is_cpu() || transformer_guards > 0);
+}
+
+FusedTransformerGuard::FusedTransformerGuard() {
+  ++transformer_guards;
+}
+FusedTransformerGuard::~FusedTransformerGuard() {
+  --transformer_guards;
 }
 
 }  // namespace tessera

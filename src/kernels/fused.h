@@ -7,4 +7,15 @@ namespace tessera {
 // CUDA kernels have so far been tested on a CPU only (tests/support/cuda_on_cpu.h), so on a GPU they wait for TESSERA_CUDA_KERNELS=1.
 bool takes_fused_kernels(const at::Tensor& x);
 
+// The same for LayerNorm and GELU: libtorch's are good ones on a CPU, so there only tests take ours, in a guard's scope.
+bool takes_fused_transformer(const at::Tensor& x);
+
+class FusedTransformerGuard {  // of the thread that made it
+ public:
+  FusedTransformerGuard();
+  ~FusedTransformerGuard();
+  FusedTransformerGuard(const FusedTransformerGuard&) = delete;
+  FusedTransformerGuard& operator=(const FusedTransformerGuard&) = delete;
+};
+
 }  // namespace tessera

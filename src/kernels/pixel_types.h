@@ -3,15 +3,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
-#include <type_traits>
 
+#include "kernels/compute_type.h"
 #include "kernels/pixel_scale.h"
 
 namespace tessera {
-
-// The type that sums and quotients of values of type T are made in.
-template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 template <class T>
 PixelScale<T> make_pixel_scale(double max_value, at::ArrayRef<double> mean, at::ArrayRef<double> std) {

@@ -6,6 +6,11 @@ at::ScalarType parameter_type(Precision precision) {
   return precision == Precision::kFp64 ? at::kDouble : at::kFloat;
 }
 
+at::ScalarType input_type(Precision precision) {
+  if (precision == Precision::kBf16) return at::kBFloat16;
+  return precision == Precision::kFp16 ? at::kHalf : parameter_type(precision);
+}
+
 AutocastScope::AutocastScope(Precision precision, c10::Device device)
     : active_(precision == Precision::kBf16 || precision == Precision::kFp16), type_(device.type()) {
   if (!active_) return;

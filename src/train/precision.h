@@ -8,6 +8,8 @@ namespace tessera {
 
 // The type parameters are kept in: float64 for fp64, else float32.
 at::ScalarType parameter_type(Precision precision);
+// The type images enter the network in: what its first convolution or product would turn them into anyway.
+at::ScalarType input_type(Precision precision);
 
 // Inside its scope convolutions and matrix products compute in the precision's type (bf16, fp16), as torch.autocast does.
 class AutocastScope {

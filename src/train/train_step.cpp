@@ -212,7 +212,7 @@ ModelOutput TrainStep::forward(const Inputs& inputs, const Pass& pass, bool coun
   const StepTrace::Span span(trace_, "forward");
   enter_phase(RankPhase::kForward);
   const at::Tensor x = normalize_images(inputs.images.narrow(0, pass.begin, pass.end - pass.begin), inputs.max_value,
-                                        experiment_.data.normalize, parameter_type(experiment_.train.precision));
+                                        experiment_.data.normalize, input_type(experiment_.train.precision));
   const std::vector<int64_t> ids(inputs.ids.begin() + pass.begin, inputs.ids.begin() + pass.end);
   const StepContextGuard context({.seed = static_cast<uint64_t>(experiment_.train.seed),
                                   .step = inputs.step,

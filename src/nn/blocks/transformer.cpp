@@ -1,10 +1,14 @@
 #include "nn/blocks/transformer.h"
 
+#include <ATen/autocast_mode.h>
 #include <torch/types.h>
 
 #include <cmath>
 
 #include "core/error.h"
+#include "kernels/bias_gelu.h"
+#include "kernels/fused.h"
+#include "kernels/layer_norm.h"
 #include "nn/blocks/checkpointed.h"
 
 namespace tessera {
@@ -24,6 +28,20 @@ at::Tensor softmax_weights(const at::Tensor& queries, const at::Tensor& keys) {
 
 nn::LayerNorm layer_norm(const TransformerOptions& options) {
   return nn::LayerNorm(nn::LayerNormOptions({options.width}).eps(options.norm_eps));
+}
+
+// The type that matrix products take x in.
+at::ScalarType product_type(const at::Tensor& x) {
+  const c10::DeviceType device = x.device().type();
+  return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device) : x.scalar_type();
+}
+
+// x + branch (undefined: 0) and the norm of it.
+NormalizedSum add_norm(const at::Tensor& x, const at::Tensor& branch, nn::LayerNorm& norm) {
+  if (takes_fused_transformer(x) && x.scalar_type() == norm->weight.scalar_type())
+    return add_layer_norm(x, branch, norm->weight, norm->bias, norm->options.eps(), product_type(x));
+  const at::Tensor sum = branch.defined() ? x + branch : x;
+  return {sum, norm(sum)};
 }
 
 }  // namespace
@@ -66,7 +84,9 @@ MlpImpl::MlpImpl(const TransformerOptions& options) {
 }
 
 at::Tensor MlpImpl::forward(const at::Tensor& x) {
-  return drop2_(linear(fc2_, drop1_(at::gelu(linear(fc1_, x)))));
+  const at::Tensor hidden =
+      takes_fused_transformer(x) ? bias_gelu(at::linear(x, fc1_->weight), fc1_->bias) : at::gelu(linear(fc1_, x));
+  return drop2_(linear(fc2_, drop1_(hidden)));
 }
 
 TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options) : checkpoint_(options.checkpoint) {
@@ -84,8 +104,9 @@ at::Tensor TransformerBlockImpl::forward(const at::Tensor& x) {
 }
 
 at::Tensor TransformerBlockImpl::compute(const at::Tensor& x) {
-  const at::Tensor attended = x + drop_path1_(attn_(norm1_(x)));
-  return attended + drop_path2_(mlp_(norm2_(attended)));
+  const at::Tensor branch = drop_path1_(attn_(add_norm(x, {}, norm1_).normalized));
+  const NormalizedSum attended = add_norm(x, branch, norm2_);
+  return attended.sum + drop_path2_(mlp_(attended.normalized));
 }
 
 at::Tensor TransformerBlockImpl::attention(const at::Tensor& x) {

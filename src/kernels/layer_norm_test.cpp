@@ -1,0 +1,117 @@
+#include "kernels/layer_norm.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "core/error.h"
+#include "support/test_device.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kEps = 1e-6;
+
+// What one way to compute it gives: the two results, then the gradients of x, branch, weight and bias.
+using Values = std::vector<at::Tensor>;
+
+struct Inputs {
+  at::Tensor x, branch, weight, bias;
+  at::Tensor out_slope, sum_slope;  // of the two results
+};
+
+// Made in float64 from values that the shorter types have too, so that only the arithmetic differs.
+Inputs make_inputs(at::IntArrayRef shape, at::ScalarType branch_type) {
+  at::manual_seed(shape.back());
+  const auto made = [&](at::IntArrayRef sizes) {
+    return at::randn(sizes, at::kDouble).to(at::kBFloat16).to(testing::test_device(), at::kDouble);
+  };
+  return {made(shape) + 3, made(shape).to(branch_type).to(at::kDouble), made({shape.back()}), made({shape.back()}), made(shape),
+          made(shape)};
+}
+
+template <class Compute>
+Values with_gradients(const Inputs& in, at::ScalarType type, at::ScalarType branch_type, bool with_branch, bool uses_sum,
+                      const Compute& compute) {
+  const auto leaf = [](const at::Tensor& value, at::ScalarType t) { return value.to(t).clone().requires_grad_(); };
+  const at::Tensor x = leaf(in.x, type), weight = leaf(in.weight, type), bias = leaf(in.bias, type);
+  const at::Tensor branch = with_branch ? leaf(in.branch, branch_type) : at::Tensor();
+  const NormalizedSum result = compute(x, branch, weight, bias);
+  at::Tensor loss = (result.normalized.to(at::kDouble) * in.out_slope).sum();
+  if (uses_sum) loss = loss + (result.sum.to(at::kDouble) * in.sum_slope).sum();
+  Values leaves = {x, weight, bias};
+  if (with_branch) leaves.push_back(branch);
+  Values all = {result.sum.detach(), result.normalized.detach()};
+  for (const at::Tensor& gradient : torch::autograd::grad({loss}, leaves)) all.push_back(gradient);
+  return all;
+}
+
+NormalizedSum plain(const at::Tensor& x, const at::Tensor& branch, const at::Tensor& weight, const at::Tensor& bias) {
+  const at::Tensor sum = branch.defined() ? x + branch : x;
+  return {sum, at::layer_norm(sum, weight.sizes(), weight, bias, kEps)};
+}
+
+void expect_equal(const Inputs& in, at::ScalarType type, at::ScalarType short_type, bool with_branch, bool uses_sum,
+                  double tolerance) {
+  const Values expected = with_gradients(in, at::kDouble, at::kDouble, with_branch, uses_sum, plain);
+  const Values got = with_gradients(in, type, short_type, with_branch, uses_sum,
+                                    [&](const auto&... tensors) { return add_layer_norm(tensors..., kEps, short_type); });
+  ASSERT_EQ(got.size(), expected.size());
+  EXPECT_EQ(got[1].scalar_type(), short_type);
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i].sizes(), expected[i].sizes());
+    const double size = std::max(expected[i].abs().max().item<double>(), 1.0);
+    EXPECT_LT((got[i].to(at::kDouble) - expected[i]).abs().max().item<double>(), tolerance * size)
+        << "tensor " << i << " of " << in.x.sizes() << " " << toString(type) << " " << toString(short_type);
+  }
+}
+
+const std::vector<std::vector<int64_t>> kShapes = {{2, 5, 64},  {1, 1, 1}, {3, 7, 150}, {2, 9, 768},
+                                                   {1, 3, 129}, {700, 8},  {1, 2, 2500}};
+
+TEST(AddLayerNorm, EqualsTorchInBothDirections) {
+  for (const auto& shape : kShapes) {
+    for (const bool branch : {true, false}) {
+      for (const bool uses_sum : {true, false}) {
+        const Inputs in = make_inputs(shape, at::kDouble);
+        expect_equal(in, at::kDouble, at::kDouble, branch, uses_sum, 1e-10);
+        expect_equal(in, at::kFloat, at::kFloat, branch, uses_sum, 1e-5);
+      }
+    }
+  }
+}
+
+// Only the result and the branch's gradient are rounded to 8 bits (11 of float16): half of 2^-8 of the largest value.
+TEST(AddLayerNorm, ShortBranchAndResult) {
+  for (const auto& shape : kShapes) {
+    expect_equal(make_inputs(shape, at::kBFloat16), at::kFloat, at::kBFloat16, true, true, 5e-3);
+    expect_equal(make_inputs(shape, at::kHalf), at::kFloat, at::kHalf, true, true, 1e-3);
+  }
+}
+
+TEST(AddLayerNorm, RowsThatBeginWithinAVector) {
+  const Inputs in = make_inputs({6, 12}, at::kDouble);
+  const at::Tensor x = in.x.to(at::kFloat), weight = in.weight.to(at::kFloat), bias = in.bias.to(at::kFloat);
+  const at::Tensor shifted = at::cat({at::zeros({1}, x.options()), x.flatten()}).slice(0, 1).view({6, 12});
+  const at::Tensor expected = add_layer_norm(x, {}, weight, bias, kEps, at::kFloat).normalized;
+  EXPECT_LT((add_layer_norm(shifted, {}, weight, bias, kEps, at::kFloat).normalized - expected).abs().max().item<double>(),
+            1e-6);
+}
+
+TEST(AddLayerNorm, SumAloneHasItsGradient) {
+  const Inputs in = make_inputs({2, 3, 8}, at::kDouble);
+  const at::Tensor x = in.x.clone().requires_grad_(), branch = in.branch.clone().requires_grad_();
+  const NormalizedSum result = add_layer_norm(x, branch, in.weight, in.bias, kEps, at::kDouble);
+  (result.sum * in.sum_slope).sum().backward();
+  EXPECT_TRUE(x.grad().equal(in.sum_slope));
+  EXPECT_TRUE(branch.grad().equal(in.sum_slope));
+}
+
+TEST(AddLayerNorm, ShapesThatDoNotFitAreRefused) {
+  const Inputs in = make_inputs({2, 3, 8}, at::kDouble);
+  EXPECT_THROW(add_layer_norm(in.x, in.branch[0], in.weight, in.bias, kEps, at::kDouble), Error);
+  EXPECT_THROW(add_layer_norm(in.x, {}, in.weight.narrow(0, 0, 7), in.bias, kEps, at::kDouble), Error);
+}
+
+}  // namespace
+}  // namespace tessera

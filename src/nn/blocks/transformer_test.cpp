@@ -1,0 +1,73 @@
+#include "nn/blocks/transformer.h"
+
+#include <ATen/autocast_mode.h>
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include <optional>
+
+#include "kernels/fused.h"
+#include "support/made_values.h"
+
+namespace tessera {
+namespace {
+
+const TransformerOptions kOptions{.width = 24, .heads = 3, .mlp_width = 40, .norm_eps = 1e-6};
+
+class Bf16Scope {
+ public:
+  Bf16Scope() {
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::increment_nesting();
+  }
+  ~Bf16Scope() {
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(at::kCPU, false);
+  }
+};
+
+// A block's output, the gradient of its input and those of its parameters.
+std::vector<at::Tensor> run(at::ScalarType type, bool fused, bool bf16) {
+  TransformerBlock block(kOptions);
+  testing::fill_made(*block);
+  block->to(type);
+  std::optional<FusedTransformerGuard> guard;
+  if (fused) guard.emplace();
+  const at::Tensor x = testing::made({2, 7, kOptions.width}, 5, 2, type).requires_grad_();
+  at::Tensor y;
+  {
+    std::optional<Bf16Scope> scope;
+    if (bf16) scope.emplace();
+    y = block(x);
+  }
+  (y * testing::made(y.sizes(), 9, 2, type)).sum().backward();
+  std::vector<at::Tensor> all = {y.detach(), x.grad()};
+  for (const at::Tensor& parameter : block->parameters()) all.push_back(parameter.grad());
+  return all;
+}
+
+void expect_near(const std::vector<at::Tensor>& got, const std::vector<at::Tensor>& expected, double tolerance) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i].sizes(), expected[i].sizes());
+    const double size = std::max(expected[i].abs().max().item<double>(), 1.0);
+    EXPECT_LT((got[i].to(at::kDouble) - expected[i]).abs().max().item<double>(), tolerance * size) << "tensor " << i;
+  }
+}
+
+TEST(TransformerBlock, FusedKernelsComputeTheSame) {
+  const auto expected = run(at::kDouble, false, false);
+  expect_near(run(at::kDouble, true, false), expected, 1e-10);
+  expect_near(run(at::kFloat, true, false), expected, 1e-5);
+}
+
+// Products in bf16 lose more than the order of roundings around them: both ways are as near to the exact block.
+TEST(TransformerBlock, FusedKernelsComputeTheSameInBf16) {
+  const auto expected = run(at::kDouble, false, false);
+  expect_near(run(at::kFloat, false, true), expected, 3e-2);
+  expect_near(run(at::kFloat, true, true), expected, 3e-2);
+}
+
+}  // namespace
+}  // namespace tessera
