@@ -235,9 +235,9 @@ at::Tensor norm_moments_cuda(const at::Tensor& given, at::IntArrayRef ends, cons
     const at::Tensor partials = scratch_for(rows, x);
     launch(moments_kernel<S, pack>, grid_of(rows, pack), kNormThreads, kNormThreads * pack * sizeof(T), rows,
            x.const_data_ptr<S>(), partials.mutable_data_ptr<double>());
-    launch(moments_end_kernel<T>, end_grid_of(rows), PartialSums::kThreads, kEndShared, rows, partials.const_data_ptr<double>(),
-           moments.mutable_data_ptr<double>() + 2 * first * x.size(1), pointer_of<T>(running_mean), pointer_of<T>(running_var),
-           momentum);
+    launch(moments_end_kernel<T>, end_grid_of(rows), end_threads_of(rows), end_threads_of(rows) * sizeof(SumPair), rows,
+           partials.const_data_ptr<double>(), moments.mutable_data_ptr<double>() + 2 * first * x.size(1),
+           pointer_of<T>(running_mean), pointer_of<T>(running_var), momentum);
   });
   return moments;
 }
@@ -278,8 +278,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cuda(
                            kNormThreads, kNormThreads * pack * sizeof(T), rows, dy.const_data_ptr<S>(), x.const_data_ptr<S>(),
                            static_cast<const S*>(output), gated.mutable_data_ptr<S>(), of_groups, weight.const_data_ptr<T>(),
                            bias.const_data_ptr<T>(), eps, relu, partials.mutable_data_ptr<double>());
-                    launch(sums_end_kernel<T>, end_grid_of(rows), PartialSums::kThreads, kEndShared, rows,
-                           partials.const_data_ptr<double>(), of_groups, eps, first > 0,
+                    launch(sums_end_kernel<T>, end_grid_of(rows), end_threads_of(rows), end_threads_of(rows) * sizeof(SumPair),
+                           rows, partials.const_data_ptr<double>(), of_groups, eps, first > 0,
                            means.mutable_data_ptr<double>() + 2 * first * x.size(1), weight_grad.mutable_data_ptr<T>(),
                            bias_grad.mutable_data_ptr<T>());
                   });

@@ -73,7 +73,11 @@ inline dim3 grid_of(const NormRows& rows, int pack) {
 inline unsigned end_grid_of(const NormRows& rows) {
   return static_cast<unsigned>((rows.channels + PartialSums::kChannels - 1) / PartialSums::kChannels);
 }
-inline constexpr size_t kEndShared = PartialSums::kThreads * sizeof(SumPair);
+inline int end_threads_of(const NormRows& rows) {
+  int lanes = 1;
+  while (lanes < PartialSums::kMostLanes && lanes < rows.chunks) lanes *= 2;
+  return PartialSums::kChannels * lanes;
+}
 
 inline at::Tensor scratch_for(const NormRows& rows, const at::Tensor& x) {
   return at::empty({rows.groups, rows.chunks, 2, rows.channels}, at::TensorOptions(x.device()).dtype(at::kDouble));

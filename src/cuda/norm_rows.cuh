@@ -117,23 +117,24 @@ struct SumPair {
   double first, second;
 };
 
-// Sums of partial sums over chunks: a block of 32 x 32 threads has 32 channels, and 32 threads for each.
+// Sums of partial sums over chunks: a block has 32 channels and up to 32 threads for each.
 struct PartialSums {
-  static constexpr int kChannels = 32, kLanes = 32, kThreads = kChannels * kLanes;
+  static constexpr int kChannels = 32, kMostLanes = 32;
 
   __device__ explicit PartialSums(const NormRows& rows)
       : channel(static_cast<int64_t>(blockIdx.x) * kChannels + threadIdx.x % kChannels),
         lane(static_cast<int>(threadIdx.x) / kChannels),
+        lanes(static_cast<int>(blockDim.x) / kChannels),
         inside(channel < rows.channels) {}
 
-  // The sum of value(chunk), in a fixed order, to lane 0. All threads of the block call it, with kThreads pairs of shared
+  // The sum of value(chunk), in a fixed order, to lane 0. All threads of the block call it, with a pair of shared
   // memory.
   template <class Value>
   __device__ SumPair over(int chunks, Value&& value) const {
     SumPair sum{0, 0};
     if (inside) {
 #pragma unroll 4
-      for (int chunk = lane; chunk < chunks; chunk += kLanes) {
+      for (int chunk = lane; chunk < chunks; chunk += lanes) {
         const SumPair found = value(chunk);
         sum.first += found.first;
         sum.second += found.second;
@@ -142,7 +143,7 @@ struct PartialSums {
     SumPair* const shared = shared_memory<SumPair>() + threadIdx.x;
     *shared = sum;
     __syncthreads();
-    for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int half = lanes / 2; half > 0; half /= 2) {
       if (lane < half) {
         shared->first += shared[half * kChannels].first;
         shared->second += shared[half * kChannels].second;
@@ -153,7 +154,7 @@ struct PartialSums {
   }
 
   int64_t channel;
-  int lane;
+  int lane, lanes;
   bool inside;
 };
 

@@ -153,6 +153,7 @@ void avoid_the_kink(const Case& c, Values& v, double margin) {
 TEST(NormAct, EqualsTorchInFloat64) {
   for (const Case& c : all_cases()) {
     for (const bool channels_last : {false, true}) {
+      if (!channels_last && c.residual != c.relu) continue;  // says nothing new, and kernels emulated on a CPU are slow
       const Values v = values_of(c, at::kDouble, channels_last);
       const Results found = fused(c, v);
       // With one value the variance without bias is 0 / 0, in torch too.
@@ -186,6 +187,7 @@ TEST(NormAct, HalfPrecisionIsComputedInFloat32) {
   for (const Case& c : all_cases()) {
     if (c.mean != 0) continue;  // these types have no digits for it
     for (const auto type : {at::kBFloat16, at::kHalf}) {
+      if (type == at::kHalf && !c.residual) continue;
       Values v = values_of(c, type, c.residual);
       avoid_the_kink(c, v, 1e-4);
       Results found = fused(c, v), expected = plain(c, to_double(v));

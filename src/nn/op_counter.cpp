@@ -15,7 +15,7 @@ struct OpCounter::Watch {
 
 namespace {
 
-enum class Kind { kConvolution, kLinear, kMatmul, kAddmm, kAttention, kNorm, kElementwise };
+enum class Kind { kConvolution, kLinear, kMatmul, kAddmm, kAttention, kNorm, kNormAct, kElementwise };
 
 // Wrappers first: a call is counted at the outermost of these, so that an output has the shape its caller sees.
 const std::map<std::string, Kind>& kinds() {
@@ -37,6 +37,7 @@ const std::map<std::string, Kind>& kinds() {
       {"aten::layer_norm", Kind::kNorm},
       {"aten::group_norm", Kind::kNorm},
       {"aten::instance_norm", Kind::kNorm},
+      {"tessera::norm_act", Kind::kNormAct},
       {"aten::relu", Kind::kElementwise},
       {"aten::relu_", Kind::kElementwise},
       {"aten::gelu", Kind::kElementwise},
@@ -61,6 +62,7 @@ struct Running : at::ObserverContext {
   CountedOp op;
   int64_t per_output = 0;  // MACs per value written
   bool bias = false;
+  bool relu = false;
 };
 
 int64_t inner(const at::Tensor& weight) {
@@ -101,6 +103,7 @@ void read_inputs(Running& run, c10::ArrayRef<const c10::IValue> in) {
           tensors[0].numel() / tensors[0].size(-1) * tensors[1].size(-2) * (tensors[0].size(-1) + tensors[2].size(-1));
       run.op.elementwise = tensors[0].numel() / tensors[0].size(-1) * tensors[1].size(-2);
       break;
+    case Kind::kNormAct: run.relu = in.back().toBool(); break;
     case Kind::kNorm:
     case Kind::kElementwise: break;
   }
@@ -128,7 +131,8 @@ void on_end(const at::RecordFunction& fn, at::ObserverContext* context) {
   run.op.output_shape = output.sizes().vec();
   run.op.macs += run.per_output * output.numel();
   if (run.bias || run.kind == Kind::kElementwise) run.op.elementwise += output.numel();
-  if (run.kind == Kind::kNorm) run.op.elementwise += 2 * output.numel();
+  if (run.kind == Kind::kNorm || run.kind == Kind::kNormAct) run.op.elementwise += 2 * output.numel();
+  if (run.relu) run.op.elementwise += output.numel();
   watch->seen(run.op);
 }
 

@@ -110,7 +110,8 @@ inline void expect_parity(const nlohmann::json& expected, torch::nn::Module& mod
     total.backward();
     std::map<std::string, at::Tensor> gradients;
     for (const auto& [name, value] : parameters) gradients.emplace(name, value.grad());
-    expect_brief(gradients, expected["gradients"], 1e-10);
+    // Up to 50 layers raise the rounding errors of sums, which go in another order than the fixture's, a million times.
+    expect_brief(gradients, expected["gradients"], 1e-9);
   }
   expect_brief(sorted(model.named_buffers()), expected["buffers"], 1e-10);
 

@@ -49,7 +49,7 @@ ResidualBlock::ResidualBlock(const ResidualShape& shape) {
 }
 
 at::Tensor ResidualBlock::forward(const at::Tensor& x) {
-  return branch(x).add_(downsample_ ? downsample_->forward(x) : x).relu_();
+  return branch(x, downsample_ ? downsample_->forward(x) : x);
 }
 
 BasicBlock::BasicBlock(const ResidualShape& s) : ResidualBlock(s) {
@@ -59,8 +59,8 @@ BasicBlock::BasicBlock(const ResidualShape& s) : ResidualBlock(s) {
   bn2_ = register_module("bn2", BatchNorm2d(s.out));
 }
 
-at::Tensor BasicBlock::branch(const at::Tensor& x) {
-  return bn2_(conv2_(bn1_(conv1_(x)).relu_()));
+at::Tensor BasicBlock::branch(const at::Tensor& x, const at::Tensor& shortcut) {
+  return bn2_->norm_add_relu(conv2_(bn1_->norm_relu(conv1_(x))), shortcut);
 }
 
 Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
@@ -73,8 +73,9 @@ Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
   bn3_ = register_module("bn3", BatchNorm2d(s.out));
 }
 
-at::Tensor Bottleneck::branch(const at::Tensor& x) {
-  return bn3_(conv3_(bn2_(conv2_(bn1_(conv1_(x)).relu_())).relu_()));
+at::Tensor Bottleneck::branch(const at::Tensor& x, const at::Tensor& shortcut) {
+  const at::Tensor inner = bn2_->norm_relu(conv2_(bn1_->norm_relu(conv1_(x))));
+  return bn3_->norm_add_relu(conv3_(inner), shortcut);
 }
 
 }  // namespace tessera

@@ -24,7 +24,8 @@ class ResidualBlock : public Layer {
 
  protected:
   explicit ResidualBlock(const ResidualShape& shape);
-  virtual at::Tensor branch(const at::Tensor& x) = 0;
+  // The convolutions, the shortcut added to them, and the last ReLU.
+  virtual at::Tensor branch(const at::Tensor& x, const at::Tensor& shortcut) = 0;
 
  private:
   std::shared_ptr<Layer> downsample_;  // null where input and output have one shape
@@ -36,7 +37,7 @@ class BasicBlock : public ResidualBlock {
   explicit BasicBlock(const ResidualShape& shape);
 
  private:
-  at::Tensor branch(const at::Tensor& x) override;
+  at::Tensor branch(const at::Tensor& x, const at::Tensor& shortcut) override;
   torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr};
   BatchNorm2d bn1_{nullptr}, bn2_{nullptr};
 };
@@ -47,7 +48,7 @@ class Bottleneck : public ResidualBlock {
   explicit Bottleneck(const ResidualShape& shape);
 
  private:
-  at::Tensor branch(const at::Tensor& x) override;
+  at::Tensor branch(const at::Tensor& x, const at::Tensor& shortcut) override;
   torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
   BatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
 };

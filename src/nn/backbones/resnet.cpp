@@ -38,7 +38,7 @@ class DeepStem : public Layer {
   }
   at::Tensor forward(const at::Tensor& x) override {
     at::Tensor y = x;
-    for (size_t i = 0; i < convs_.size(); ++i) y = norms_[i](convs_[i](y)).relu_();
+    for (size_t i = 0; i < convs_.size(); ++i) y = norms_[i]->norm_relu(convs_[i](y));
     return y;
   }
 
@@ -103,7 +103,7 @@ ResNet::ResNet(const ResNetLayout& layout, const BackboneConfig& config, int64_t
 }
 
 at::Tensor ResNet::stem(const at::Tensor& x) {
-  return deep_stem_ ? deep_stem_->forward(x) : bn1_(conv1_(x)).relu_();
+  return deep_stem_ ? deep_stem_->forward(x) : bn1_->norm_relu(conv1_(x));
 }
 
 Features ResNet::forward(const at::Tensor& input) {

@@ -2,10 +2,22 @@
 
 #include <torch/types.h>
 
+#include "kernels/fused.h"
+#include "kernels/norm_act.h"
 #include "nn/blocks/synced_batch_norm.h"
 #include "tensor/step_context.h"
 
 namespace tessera {
+namespace {
+
+// The units of a pass of n samples.
+std::vector<NormSegment> units_of(const StepContext& context, int64_t n) {
+  if (context.segments.size() <= 1 && context.norm_rows == 0 && context.running_statistics == nullptr)
+    return {{.begin = 0, .end = n, .unit_size = n}};
+  return context.segments;
+}
+
+}  // namespace
 
 BatchNorm2dImpl::BatchNorm2dImpl(int64_t channels, double eps, double momentum) : eps_(eps), momentum_(momentum) {
   weight = register_parameter("weight", torch::ones({channels}));
@@ -15,46 +27,80 @@ BatchNorm2dImpl::BatchNorm2dImpl(int64_t channels, double eps, double momentum) 
 }
 
 at::Tensor BatchNorm2dImpl::forward(const at::Tensor& x) {
-  const StepContext& context = step_context();
-  const bool whole = context.segments.size() <= 1 && context.norm_rows == 0 && context.running_statistics == nullptr;
-  if (!is_training() || whole) {
-    return at::batch_norm(x, weight, bias, running_mean, running_var, is_training(), momentum_, eps_,
-                          /*cudnn_enabled=*/true);
+  return run(x, {}, /*relu=*/false);
+}
+at::Tensor BatchNorm2dImpl::norm_relu(const at::Tensor& x) {
+  return run(x, {}, /*relu=*/true);
+}
+at::Tensor BatchNorm2dImpl::norm_add_relu(const at::Tensor& x, const at::Tensor& residual) {
+  return run(x, residual, /*relu=*/true);
+}
+
+at::Tensor BatchNorm2dImpl::run(const at::Tensor& x, const at::Tensor& residual, bool relu) {
+  if (!takes_fused_kernels(x) && (!is_training() || step_context().norm_rows == 0)) {
+    at::Tensor y = by_libtorch(x);
+    if (residual.defined()) y.add_(residual);
+    return relu ? y.relu_() : y;
   }
-  std::vector<NormSegment> shared;
+  return is_training() ? with_units(x, residual, relu) : with_running_averages(x, residual, relu);
+}
+
+at::Tensor BatchNorm2dImpl::by_libtorch(const at::Tensor& x) {
+  const auto norm = [&](const at::Tensor& part, const at::Tensor& mean, const at::Tensor& var, double momentum) {
+    return at::batch_norm(part, weight, bias, mean, var, is_training(), momentum, eps_, /*cudnn_enabled=*/true);
+  };
+  if (!is_training()) return norm(x, running_mean, running_var, momentum_);
+  NormStatistics* statistics = step_context().running_statistics;
   std::vector<at::Tensor> parts;
-  for (const NormSegment& segment : context.segments) {
-    if (segment.row >= 0) shared.push_back(segment);
-  }
-  if (!shared.empty()) {
-    const SyncedNorm result =
-        synced_batch_norm(x.narrow(0, 0, shared.back().end), weight, bias, eps_, shared, context.norm_rows, *context.exchange);
-    parts.push_back(result.output);
-    for (size_t i = 0; i < shared.size() && context.running_statistics != nullptr; ++i) {
-      if (!shared[i].owner) continue;
-      const auto count = static_cast<double>(shared[i].unit_size * x.size(2) * x.size(3));
-      context.running_statistics->add(running_mean, result.units[i].mean, shared[i].unit, momentum_);
-      context.running_statistics->add(running_var, result.units[i].var * (count / (count - 1)), shared[i].unit, momentum_);
+  for (const NormSegment& segment : units_of(step_context(), x.size(0))) {
+    const at::Tensor part = x.narrow(0, segment.begin, segment.end - segment.begin);
+    if (statistics == nullptr && segment.counts) {
+      parts.push_back(norm(part, running_mean, running_var, momentum_));
+      continue;
     }
-  }
-  for (const NormSegment& segment : context.segments) {
-    if (segment.row < 0) parts.push_back(whole_unit(x.narrow(0, segment.begin, segment.end - segment.begin), segment));
+    // With momentum 1 the running averages become the unit's own statistics.
+    const at::Tensor mean = at::zeros_like(running_mean), var = at::zeros_like(running_var);
+    parts.push_back(norm(part, mean, var, /*momentum=*/1.0));
+    if (statistics == nullptr || !segment.counts) continue;
+    statistics->add(running_mean, mean, segment.unit, momentum_);
+    statistics->add(running_var, var, segment.unit, momentum_);
   }
   return parts.size() == 1 ? parts[0] : at::cat(parts);
 }
 
-at::Tensor BatchNorm2dImpl::whole_unit(const at::Tensor& x, const NormSegment& segment) {
-  NormStatistics* statistics = step_context().running_statistics;
-  if (statistics == nullptr && segment.counts)
-    return at::batch_norm(x, weight, bias, running_mean, running_var, true, momentum_, eps_, /*cudnn_enabled=*/true);
-  // With momentum 1 the running averages become the unit's own statistics.
-  const at::Tensor mean = at::zeros_like(running_mean), var = at::zeros_like(running_var);
-  const at::Tensor y = at::batch_norm(x, weight, bias, mean, var, true, /*momentum=*/1.0, eps_,
-                                      /*cudnn_enabled=*/true);
-  if (statistics == nullptr || !segment.counts) return y;
-  statistics->add(running_mean, mean, segment.unit, momentum_);
-  statistics->add(running_var, var, segment.unit, momentum_);
-  return y;
+at::Tensor BatchNorm2dImpl::with_running_averages(const at::Tensor& x, const at::Tensor& residual, bool relu) {
+  const at::Tensor moments = at::stack({running_mean, running_var}).unsqueeze(0).to(at::kDouble);
+  return norm_act(x, residual, weight, bias, moments,
+                  {.ends = {x.size(0)}, .eps = eps_, .relu = relu, .constant_moments = true});
+}
+
+at::Tensor BatchNorm2dImpl::with_units(const at::Tensor& x, const at::Tensor& residual, bool relu) {
+  const StepContext& context = step_context();
+  const std::vector<NormSegment> segments = units_of(context, x.size(0));
+  NormActOptions options{.eps = eps_, .relu = relu};
+  bool own_updates = context.running_statistics == nullptr;  // of the running averages
+  for (const NormSegment& segment : segments) {
+    options.ends.push_back(segment.end);
+    own_updates = own_updates && segment.row < 0 && segment.counts;
+  }
+  at::Tensor moments =
+      own_updates ? norm_moments(x, options.ends, running_mean, running_var, momentum_) : norm_moments(x, options.ends);
+  if (context.norm_rows > 0) synchronise_units(x, segments, context, moments, options);
+  for (size_t i = 0; i < segments.size() && !own_updates; ++i) {
+    const NormSegment& segment = segments[i];
+    const bool spread = segment.row >= 0;
+    if (spread ? !segment.owner : !segment.counts) continue;
+    const auto count = static_cast<double>(segment.unit_size * x.size(2) * x.size(3));
+    const at::Tensor unit = moments[static_cast<int64_t>(i)], mean = unit[0], var = unit[1] * (count / (count - 1));
+    if (context.running_statistics != nullptr) {
+      context.running_statistics->add(running_mean, mean, segment.unit, momentum_);
+      context.running_statistics->add(running_var, var, segment.unit, momentum_);
+    } else if (!spread) {
+      running_mean.mul_(1 - momentum_).add_(mean, momentum_);
+      running_var.mul_(1 - momentum_).add_(var, momentum_);
+    }
+  }
+  return norm_act(x, residual, weight, bias, moments, options);
 }
 
 }  // namespace tessera

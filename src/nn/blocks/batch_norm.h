@@ -2,8 +2,6 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "tensor/step_context.h"
-
 namespace tessera {
 
 // Note [Batch-norm units]
@@ -12,18 +10,24 @@ namespace tessera {
 // one update per unit, in order. So a batch of 16 in units of 4 gives the same result as one pass of 16, two of 8 or four
 // of 4. A unit whose samples lie on several ranks has the statistics of all of them.
 
-// Batch norm over (N, C, H, W) with the parameters, buffers and arithmetic of torch.nn.BatchNorm2d.
+// Batch norm over (N, C, H, W) with the parameters, buffers and arithmetic of torch.nn.BatchNorm2d, and what often follows it:
+// one fused operation where kernels/norm_act.h has one.
 class BatchNorm2dImpl : public torch::nn::Module {
  public:
   explicit BatchNorm2dImpl(int64_t channels, double eps = 1e-5, double momentum = 0.1);
   at::Tensor forward(const at::Tensor& x);
+  at::Tensor norm_relu(const at::Tensor& x);
+  at::Tensor norm_add_relu(const at::Tensor& x, const at::Tensor& residual);
 
   double momentum() const { return momentum_; }
 
   at::Tensor weight, bias, running_mean, running_var;
 
  private:
-  at::Tensor whole_unit(const at::Tensor& x, const NormSegment& segment);
+  at::Tensor run(const at::Tensor& x, const at::Tensor& residual, bool relu);
+  at::Tensor by_libtorch(const at::Tensor& x);
+  at::Tensor with_running_averages(const at::Tensor& x, const at::Tensor& residual, bool relu);
+  at::Tensor with_units(const at::Tensor& x, const at::Tensor& residual, bool relu);
   double eps_, momentum_;
 };
 TORCH_MODULE(BatchNorm2d);

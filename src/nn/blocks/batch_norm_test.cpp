@@ -1,6 +1,7 @@
 #include "nn/blocks/batch_norm.h"
 
 #include <gtest/gtest.h>
+#include <torch/autograd.h>
 #include <torch/nn.h>
 #include <torch/types.h>
 
@@ -43,6 +44,60 @@ TEST(BatchNorm, UnitsMakePassesOfAnySizeAgree) {
     EXPECT_TRUE(outputs[i].equal(outputs[0]));
     EXPECT_TRUE(means[i].equal(means[0]));
   }
+}
+
+// What follows the norm is the same in one operation, in training and evaluation.
+TEST(BatchNorm, ResidualAndReluInOneOperation) {
+  torch::manual_seed(3);
+  BatchNorm2d norm(5);
+  norm->to(torch::kDouble);
+  for (const bool training : {true, false}) {
+    norm->train(training);
+    const at::Tensor x = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_();
+    const at::Tensor residual = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_(), slope = torch::randn_like(x);
+    const auto gradients = [&](const at::Tensor& y, const std::vector<at::Tensor>& of) {
+      return torch::autograd::grad({y}, of, {slope});
+    };
+    const auto expect_same = [&](const at::Tensor& fused, const at::Tensor& plain, const std::vector<at::Tensor>& of) {
+      EXPECT_TRUE(torch::allclose(fused, plain, 1e-12, 1e-12));
+      const auto found = gradients(fused, of), expected = gradients(plain, of);
+      for (size_t i = 0; i < of.size(); ++i) EXPECT_TRUE(torch::allclose(found[i], expected[i], 1e-10, 1e-10)) << i;
+    };
+    expect_same(norm->norm_relu(x), norm(x).relu(), {x, norm->weight, norm->bias});
+    expect_same(norm->norm_add_relu(x, residual), (norm(x) + residual).relu(), {x, residual, norm->weight, norm->bias});
+  }
+}
+
+// A sink for statistics gets each unit's own, and the layer leaves its averages alone.
+TEST(BatchNorm, StatisticsGoToTheSinkByUnit) {
+  struct Sink : NormStatistics {
+    void add(const at::Tensor& running, const at::Tensor& value, int64_t unit, double) override {
+      seen.push_back({running, value, unit});
+    }
+    struct Entry {
+      at::Tensor running, value;
+      int64_t unit;
+    };
+    std::vector<Entry> seen;
+  } sink;
+  torch::manual_seed(4);
+  const at::Tensor x = torch::randn({5, 3, 4, 4}, torch::kDouble);
+  BatchNorm2d norm(3);
+  norm->to(torch::kDouble);
+  std::vector<NormSegment> segments = norm_segments(5, 2);
+  segments.back().counts = false;
+  const StepContextGuard context({.segments = segments, .running_statistics = &sink});
+  norm(x);
+  ASSERT_EQ(sink.seen.size(), 4);  // mean and variance of two units; the third is a stand-in
+  for (int64_t unit = 0; unit < 2; ++unit) {
+    const auto [var, mean] = torch::var_mean(x.narrow(0, 2 * unit, 2), {0, 2, 3}, /*unbiased=*/true);
+    const auto &first = sink.seen[static_cast<size_t>(2 * unit)], &second = sink.seen[static_cast<size_t>(2 * unit + 1)];
+    EXPECT_TRUE(first.running.is_same(norm->running_mean) && first.unit == unit);
+    EXPECT_TRUE(second.running.is_same(norm->running_var) && second.unit == unit);
+    EXPECT_TRUE(torch::allclose(first.value, mean, 1e-12, 1e-12));
+    EXPECT_TRUE(torch::allclose(second.value, var, 1e-12, 1e-12));
+  }
+  EXPECT_EQ(norm->running_mean.abs().max().item<double>(), 0);
 }
 
 }  // namespace

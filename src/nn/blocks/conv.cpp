@@ -21,7 +21,7 @@ ConvBlock::ConvBlock(int64_t in, int64_t out, const ConvShape& shape, const Conv
     : conv_(register_module(names.conv, plain_conv(in, out, shape))), bn_(register_module(names.bn, BatchNorm2d(out))) {}
 
 at::Tensor ConvBlock::forward(const at::Tensor& x) {
-  return bn_(conv_(x)).relu_();
+  return bn_->norm_relu(conv_(x));
 }
 
 SeparableConvBlock::SeparableConvBlock(int64_t in, int64_t out, int64_t dilation)

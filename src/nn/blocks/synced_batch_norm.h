@@ -3,23 +3,15 @@
 
 #include <vector>
 
+#include "kernels/norm_act.h"
 #include "tensor/step_context.h"
 
 namespace tessera {
 
-// Batch norm over units whose samples lie on several ranks; see Note [Who computes what].
-struct SyncedStatistics {
-  at::Tensor mean, var;  // (C) of a unit; var: biased, as it normalises
-};
-
-struct SyncedNorm {
-  at::Tensor output;
-  std::vector<SyncedStatistics> units;  // one for each segment
-};
-
-// x: (N, C, H, W), all of it in `segments`, which name rows of the exchange. One collective forward and one backward, in
+// For segments of units that lie on several ranks, see Note [Who computes what]: puts the moments of the whole units in place
+// of those of the parts, and sees to it that backward does the same with its means. One collective forward and one backward, in
 // which all ranks take part. Sums travel in float64.
-SyncedNorm synced_batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps,
-                             const std::vector<NormSegment>& segments, int64_t rows, NormExchange& exchange);
+void synchronise_units(const at::Tensor& x, const std::vector<NormSegment>& segments, const StepContext& context,
+                       at::Tensor& moments, NormActOptions& options);
 
 }  // namespace tessera

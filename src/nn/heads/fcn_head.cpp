@@ -34,7 +34,7 @@ TorchvisionFcnHead::TorchvisionFcnHead(int64_t in, int64_t classes, size_t stage
 }
 
 at::Tensor TorchvisionFcnHead::forward(const Features& features) {
-  return classifier_(dropout_(bn_(conv_(features.stages[stage_])).relu_()));
+  return classifier_(dropout_(bn_->norm_relu(conv_(features.stages[stage_]))));
 }
 
 }  // namespace tessera

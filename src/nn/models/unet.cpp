@@ -11,16 +11,30 @@ namespace {
 
 namespace nn = torch::nn;
 
-// `count` times 3x3 convolution (-> batch norm) -> ReLU.
-nn::Sequential conv_block(int64_t in, int64_t out, int64_t count, const UNetConfig& config) {
-  nn::Sequential block;
-  for (int64_t i = 0; i < count; ++i) {
-    block->push_back(
-        nn::Conv2d(nn::Conv2dOptions(i == 0 ? in : out, out, 3).padding(config.padding == ConvPadding::kSame ? 1 : 0)));
-    if (config.batch_norm) block->push_back(BatchNorm2d(out));
-    block->push_back(nn::ReLU(nn::ReLUOptions().inplace(true)));
+// `count` times 3x3 convolution (-> batch norm) -> ReLU, numbered as in a Sequential with its ReLUs.
+class ConvStack : public Layer {
+ public:
+  ConvStack(int64_t in, int64_t out, int64_t count, const UNetConfig& config) {
+    const int64_t padding = config.padding == ConvPadding::kSame ? 1 : 0, stride = config.batch_norm ? 3 : 2;
+    for (int64_t i = 0; i < count; ++i) {
+      const nn::Conv2d conv(nn::Conv2dOptions(i == 0 ? in : out, out, 3).padding(padding));
+      convs_.push_back(register_module(std::to_string(stride * i), conv));
+      if (config.batch_norm) norms_.push_back(register_module(std::to_string(stride * i + 1), BatchNorm2d(out)));
+    }
   }
-  return block;
+  at::Tensor forward(const at::Tensor& x) override {
+    at::Tensor y = x;
+    for (size_t i = 0; i < convs_.size(); ++i) y = norms_.empty() ? convs_[i](y).relu_() : norms_[i]->norm_relu(convs_[i](y));
+    return y;
+  }
+
+ private:
+  std::vector<nn::Conv2d> convs_;
+  std::vector<BatchNorm2d> norms_;
+};
+
+LayerPtr conv_block(int64_t in, int64_t out, int64_t count, const UNetConfig& config) {
+  return std::make_shared<ConvStack>(in, out, count, config);
 }
 
 // Doubles the size. `dilated` is a 3x3 convolution over the input spread by 2 and padded by (1, 2): written as the transposed
@@ -84,7 +98,8 @@ UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(
   classifier_ = register_module("classifier", classifier);
 }
 
-at::Tensor UNetImpl::run(nn::Sequential block, const std::vector<at::Tensor>& inputs) const {
+template <class Block>
+at::Tensor UNetImpl::run(Block block, const std::vector<at::Tensor>& inputs) const {
   auto compute = [block](const std::vector<at::Tensor>& in) mutable {
     return block->forward(in.size() == 1 ? in[0] : at::cat(in, 1));
   };

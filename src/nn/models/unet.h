@@ -5,6 +5,7 @@
 
 #include "config/model_config.h"
 #include "nn/blocks/dropout.h"
+#include "nn/blocks/layer.h"
 #include "nn/model.h"
 
 namespace tessera {
@@ -24,12 +25,15 @@ class UNetImpl : public SegmentationModel {
  private:
   int64_t heights() const { return static_cast<int64_t>(config_.channels.size()); }
   int64_t convs(size_t height) const { return config_.convs.size() == 1 ? config_.convs[0] : config_.convs[height]; }
-  at::Tensor run(torch::nn::Sequential block, const std::vector<at::Tensor>& inputs) const;  // inputs are joined
-  int64_t valid_output(int64_t size) const;  // side of the output of a valid U-Net, or <= 0
+  template <class Block>
+  at::Tensor run(Block block, const std::vector<at::Tensor>& inputs) const;  // inputs are joined
+  int64_t valid_output(int64_t size) const;                                  // side of the output of a valid U-Net, or <= 0
 
   UNetConfig config_;
-  std::vector<torch::nn::Sequential> down_, up_, blocks_;
-  torch::nn::Sequential bottleneck_{nullptr}, classifier_{nullptr};
+  std::vector<LayerPtr> down_, blocks_;
+  std::vector<torch::nn::Sequential> up_;
+  LayerPtr bottleneck_;
+  torch::nn::Sequential classifier_{nullptr};
   ChannelDropout dropout_{nullptr};
 };
 
