@@ -1,3 +1,2 @@
 #define TESSERA_CUDA_ON_CPU
 #include "cuda/dropout_mask.cu"
-#include "cuda/resize_bilinear.cu"
