@@ -18,6 +18,7 @@ template <class S>
 using Sum = typename Summed<S>::Type;
 
 inline constexpr int kVector = 8;  // channels that a thread works on together: 16 bytes of bfloat16
+inline constexpr int kBlockThreads = 256, kBlockVectors = 1024;  // four vectors a thread hide how long one takes
 
 // V channels side by side, moved in pieces of up to 16 bytes.
 template <class S, int V>
@@ -46,7 +47,7 @@ inline bool takes_vectors(const at::Tensor& x) {
 }
 
 // Where the channels lie side by side, threads that follow one another take channels; else columns.
-inline bool channels_inside(const at::Tensor& x) {
+inline bool goes_by_channels(const at::Tensor& x) {
   return x.stride(1) == 1 && x.size(1) > 1;
 }
 

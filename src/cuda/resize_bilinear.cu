@@ -14,8 +14,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kThreads = 256;
-
 // An AxisPoint with the weight as it is used.
 template <class T>
 struct Column {
@@ -26,7 +24,7 @@ struct Column {
 // Fills table[i] for outputs begin + i, all threads together.
 template <class T>
 __device__ void fill_columns(const AxisRule& rule, int64_t begin, int count, Column<T>* table) {
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kBlockThreads) {
     const AxisPoint point = rule(begin + i);
     table[i] = {point.first, point.second, static_cast<T>(point.weight)};
   }
@@ -41,17 +39,17 @@ struct Part {
   int tile_columns, tile_vectors, column_tiles, vector_tiles;
   int64_t first_block;
 };
-constexpr int kMostParts = 8, kTile = 1024;
+constexpr int kMostParts = 8;
 struct Parts {
   Part part[kMostParts];
   int count;
 };
 
 template <class S, int V>
-__global__ void __launch_bounds__(kThreads)
-    resize_kernel(Parts parts, S* out, Strides strides, int height, int width, bool align_corners, bool channels_first) {
+__global__ void __launch_bounds__(kBlockThreads) resize_kernel(const __grid_constant__ Parts parts, S* out, Strides strides,
+                                                               int height, int width, bool align_corners, bool by_channels) {
   using T = Sum<S>;
-  __shared__ Column<T> table[kTile];
+  __shared__ Column<T> table[kBlockVectors];
   int which = 0;
   while (which + 1 < parts.count && static_cast<int64_t>(blockIdx.x) >= parts.part[which + 1].first_block) ++which;
   const Part& p = parts.part[which];
@@ -72,9 +70,9 @@ __global__ void __launch_bounds__(kThreads)
   const S* const top = image + row.first * p.strides.row;
   const S* const bottom = image + row.second * p.strides.row;
   S* const to = out + n * strides.image + y * strides.row + p.channel * strides.channel;
-  for (int i = static_cast<int>(threadIdx.x); i < columns * vectors; i += kThreads) {
-    const int x = channels_first ? i / vectors : i % columns;
-    const int c = (first_vector + (channels_first ? i % vectors : i / columns)) * V;
+  for (int i = static_cast<int>(threadIdx.x); i < columns * vectors; i += kBlockThreads) {
+    const int x = by_channels ? i / vectors : i % columns;
+    const int c = (first_vector + (by_channels ? i % vectors : i / columns)) * V;
     S* const place = to + (first_column + x) * strides.column + c * strides.channel;
     const int64_t channel = c * p.strides.channel;
     if (same) {
@@ -97,17 +95,18 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The gradient of `height` x `width` inputs. A block has kThreads / groups places in an input row, each a pixel and a vector of
-// its channels; group g of a place sums every groups-th output row that reads it, the first group adds the sums up in order.
+// The gradient of `height` x `width` inputs. A block has kBlockThreads / groups places in an input row, each a pixel and a
+// vector of its channels; group g of a place sums every groups-th output row that reads it, the first group adds the sums up in
+// order.
 template <class S, int V>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kBlockThreads)
     resize_backward_kernel(const S* gradient, Strides strides, int out_height, int out_width, S* result, Strides result_strides,
                            int height, int width, int vectors, int groups, int blocks_per_row, bool align_corners,
-                           bool channels_first) {
+                           bool by_channels) {
   using T = Sum<S>;
-  __shared__ Column<T> table[kTile];
-  __shared__ T sums[kThreads][V];
-  const int places = kThreads / groups, place = static_cast<int>(threadIdx.x) % places,
+  __shared__ Column<T> table[kBlockVectors];
+  __shared__ T sums[kBlockThreads][V];
+  const int places = kBlockThreads / groups, place = static_cast<int>(threadIdx.x) % places,
             group = static_cast<int>(threadIdx.x) / places;
   const int64_t row = static_cast<int64_t>(blockIdx.x) / blocks_per_row, n = row / height;
   const int y = static_cast<int>(row % height);
@@ -115,10 +114,10 @@ __global__ void __launch_bounds__(kThreads)
             end = min(begin + places, all);
   const bool mine = begin + place < end;
   const int item = mine ? begin + place : begin;
-  const int x = channels_first ? item / vectors : item % width, c = (channels_first ? item % vectors : item / width) * V;
+  const int x = by_channels ? item / vectors : item % width, c = (by_channels ? item % vectors : item / width) * V;
   // The columns of all places of the block.
-  int first = channels_first ? begin / vectors : begin % width, last = channels_first ? (end - 1) / vectors : (end - 1) % width;
-  if (!channels_first && begin / width != (end - 1) / width) {
+  int first = by_channels ? begin / vectors : begin % width, last = by_channels ? (end - 1) / vectors : (end - 1) % width;
+  if (!by_channels && begin / width != (end - 1) / width) {
     first = 0;
     last = width - 1;
   }
@@ -127,14 +126,14 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t table_end = columns.readers(last).end;
   const S* const from = gradient + n * strides.image + c * strides.channel;
   T sum[V] = {};
-  for (int64_t chunk = columns.readers(first).begin; chunk < table_end; chunk += kTile) {
+  for (int64_t chunk = columns.readers(first).begin; chunk < table_end; chunk += kBlockVectors) {
     __syncthreads();
-    fill_columns(columns, chunk, static_cast<int>(min(table_end - chunk, static_cast<int64_t>(kTile))), table);
+    fill_columns(columns, chunk, static_cast<int>(min(table_end - chunk, static_cast<int64_t>(kBlockVectors))), table);
     __syncthreads();
     if (!mine) continue;
     const auto share = [&](int i) { return share_of(x, table[i].first, table[i].second, table[i].weight); };
     int i_begin = static_cast<int>(max(beside.begin - chunk, static_cast<int64_t>(0)));
-    int i_end = static_cast<int>(min(beside.end - chunk, static_cast<int64_t>(kTile)));
+    int i_end = static_cast<int>(min(beside.end - chunk, static_cast<int64_t>(kBlockVectors)));
     while (i_begin < i_end && share(i_begin) == T(0)) ++i_begin;
     while (i_begin < i_end && share(i_end - 1) == T(0)) --i_end;
     for (int64_t out_y = above.begin + group; out_y < above.end; out_y += groups) {
@@ -169,7 +168,7 @@ __global__ void __launch_bounds__(kThreads)
 // Writes each tensor, resized, into its channels of `out`, in one launch per kMostParts of them.
 void resize_into(at::TensorList xs, const at::Tensor& out, bool align_corners) {
   const DeviceGuard guard(out.device());
-  const bool channels_first = channels_inside(out);
+  const bool by_channels = goes_by_channels(out);
   const int height = static_cast<int>(out.size(2)), width = static_cast<int>(out.size(3));
   for (size_t begin = 0, channel = 0; begin < xs.size(); begin += kMostParts) {
     Parts parts{};
@@ -192,9 +191,10 @@ void resize_into(at::TensorList xs, const at::Tensor& out, bool align_corners) {
            0,
            0,
            blocks};
-      // About kTile vectors a block, four a thread: whole pixels where channels lie side by side, else whole stretches of rows.
-      p.tile_columns = channels_first ? std::clamp(kTile / each, 1, width) : std::min(kTile, width);
-      p.tile_vectors = channels_first ? each : std::clamp(kTile / p.tile_columns, 1, each);
+      // About kBlockVectors vectors a block, four a thread: whole pixels where channels lie side by side, else whole stretches
+      // of rows.
+      p.tile_columns = by_channels ? std::clamp(kBlockVectors / each, 1, width) : std::min(kBlockVectors, width);
+      p.tile_vectors = by_channels ? each : std::clamp(kBlockVectors / p.tile_columns, 1, each);
       p.column_tiles = static_cast<int>(divide_up(width, p.tile_columns));
       p.vector_tiles = static_cast<int>(divide_up(each, p.tile_vectors));
       blocks += x.size(0) * height * p.column_tiles * p.vector_tiles;
@@ -203,8 +203,9 @@ void resize_into(at::TensorList xs, const at::Tensor& out, bool align_corners) {
     TORCH_CHECK(blocks <= INT32_MAX, "an output of ", height, " x ", width, " pixels is too large for one launch");
     if (blocks == 0) continue;
     AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "resize_bilinear", [&] {
-      launch(vectors ? resize_kernel<scalar_t, kVector> : resize_kernel<scalar_t, 1>, static_cast<unsigned>(blocks), kThreads,
-             0, parts, out.mutable_data_ptr<scalar_t>(), strides_of(out), height, width, align_corners, channels_first);
+      launch(vectors ? resize_kernel<scalar_t, kVector> : resize_kernel<scalar_t, 1>, static_cast<unsigned>(blocks),
+             kBlockThreads, 0, parts, out.mutable_data_ptr<scalar_t>(), strides_of(out), height, width, align_corners,
+             by_channels);
     });
   }
 }
@@ -223,9 +224,9 @@ at::Tensor resize_concat_cuda(at::TensorList xs, at::IntArrayRef size, bool alig
 
 at::Tensor resize_bilinear_backward_cuda(const at::Tensor& gradient, at::IntArrayRef size, bool align_corners) {
   const DeviceGuard guard(gradient.device());
-  const bool channels_first = channels_inside(gradient);
+  const bool by_channels = goes_by_channels(gradient);
   const at::Tensor result = at::empty({gradient.size(0), gradient.size(1), size[0], size[1]}, gradient.options(),
-                                      channels_first ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+                                      by_channels ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
   if (result.numel() == 0) return result;
   const bool vectors = takes_vectors(gradient);
   const int64_t each = gradient.size(1) / (vectors ? kVector : 1), rows = gradient.size(0) * size[0];
@@ -236,15 +237,15 @@ at::Tensor resize_bilinear_backward_cuda(const at::Tensor& gradient, at::IntArra
   while (groups < kMostGroups && rows * size[1] * each * groups < kEnoughThreads && groups * size[0] <= gradient.size(2)) {
     groups *= 2;
   }
-  const int64_t blocks_per_row = divide_up(size[1] * each, kThreads / groups);
+  const int64_t blocks_per_row = divide_up(size[1] * each, kBlockThreads / groups);
   TORCH_CHECK(rows * blocks_per_row <= INT32_MAX && size[1] * each <= INT32_MAX, "features of ", size[0], " x ", size[1],
               " pixels are too large for one launch");
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, gradient.scalar_type(), "resize_bilinear_backward", [&] {
     launch(vectors ? resize_backward_kernel<scalar_t, kVector> : resize_backward_kernel<scalar_t, 1>,
-           static_cast<unsigned>(rows * blocks_per_row), kThreads, 0, gradient.const_data_ptr<scalar_t>(), strides_of(gradient),
-           static_cast<int>(gradient.size(2)), static_cast<int>(gradient.size(3)), result.mutable_data_ptr<scalar_t>(),
-           strides_of(result), static_cast<int>(size[0]), static_cast<int>(size[1]), static_cast<int>(each), groups,
-           static_cast<int>(blocks_per_row), align_corners, channels_first);
+           static_cast<unsigned>(rows * blocks_per_row), kBlockThreads, 0, gradient.const_data_ptr<scalar_t>(),
+           strides_of(gradient), static_cast<int>(gradient.size(2)), static_cast<int>(gradient.size(3)),
+           result.mutable_data_ptr<scalar_t>(), strides_of(result), static_cast<int>(size[0]), static_cast<int>(size[1]),
+           static_cast<int>(each), groups, static_cast<int>(blocks_per_row), align_corners, by_channels);
   });
   return result;
 }

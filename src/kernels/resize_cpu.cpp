@@ -21,11 +21,13 @@ TSR_CHOOSE_LOOPS(BFloat16Loops, kResizeBFloat16, bfloat16_loops)
 
 namespace {
 
-// Whether our loops take the tensor: pixels with their channels side by side, enough of them to fill vectors. libtorch's are as
-// good for planes.
-bool takes_loops(const at::Tensor& x) {
+// Whether our loops take the tensor, the features or the gradient of what they became: pixels with their channels side by side,
+// enough of them to fill vectors, and more after than before. libtorch is as good for planes, and better at shrinking, where
+// most of what we mix is not asked for.
+bool takes_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
   constexpr int64_t kFewestChannels = 4;
   const auto type = x.scalar_type();
+  if (high_pixels < low_pixels) return false;
   return x.stride(1) == 1 && x.size(1) >= kFewestChannels &&
          (type == at::kFloat || type == at::kDouble || type == at::kBFloat16);
 }
@@ -97,7 +99,7 @@ struct Readers {
 }  // namespace
 
 at::Tensor resize_bilinear_cpu(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
-  if (!takes_loops(x)) return at::upsample_bilinear2d(x, size, align_corners);
+  if (!takes_loops(x, x.size(2) * x.size(3), size[0] * size[1])) return at::upsample_bilinear2d(x, size, align_corners);
   const at::Tensor out = at::empty({x.size(0), x.size(1), size[0], size[1]}, x.options(), at::MemoryFormat::ChannelsLast);
   resize_into(x, out, align_corners);
   return out;
@@ -111,7 +113,7 @@ at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align
     channel += x.size(1);
     if (x.sizes().slice(2) == size) {
       slice.copy_(x);
-    } else if (takes_loops(x) && slice.stride(1) == 1) {
+    } else if (takes_loops(x, x.size(2) * x.size(3), size[0] * size[1]) && slice.stride(1) == 1) {
       resize_into(x, slice, align_corners);
     } else {
       slice.copy_(at::upsample_bilinear2d(x, size, align_corners));
@@ -123,7 +125,7 @@ at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align
 at::Tensor resize_bilinear_backward_cpu(const at::Tensor& gradient, at::IntArrayRef size, bool align_corners) {
   const int64_t images = gradient.size(0), channels = gradient.size(1), height = size[0], width = size[1];
   const std::vector<int64_t> shape = {images, channels, height, width};
-  if (!takes_loops(gradient)) {
+  if (!takes_loops(gradient, height * width, gradient.size(2) * gradient.size(3))) {
     return at::upsample_bilinear2d_backward(gradient, gradient.sizes().slice(2), shape, align_corners);
   }
   const at::Tensor out = at::empty(shape, gradient.options(), at::MemoryFormat::ChannelsLast);

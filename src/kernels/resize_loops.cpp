@@ -1,6 +1,8 @@
 // Compiled once per instruction set, see CMakeLists.txt: TSR_SIMD names the set.
 #include "kernels/resize_loops.h"
 
+#include <type_traits>
+
 #include "kernels/stored_number.h"
 
 namespace tessera::TSR_SIMD {
@@ -59,7 +61,7 @@ void forward(const ResizeRow<S, T>& row) {
 template <class S, class T>
 void backward(const ResizeGradientRow<S, T>& row) {
   const int64_t n = row.channels;
-  T* const sum = row.scratch + row.out_width * n;
+  [[maybe_unused]] T* const sum = row.scratch + row.out_width * n;
   if (row.stride_x == n) {
     // A stretch at a time, so that its sums stay in the first cache.
     constexpr int64_t kStretch = 2048;
@@ -79,8 +81,13 @@ void backward(const ResizeGradientRow<S, T>& row) {
       for (int64_t c = 0; c < n; ++c) out[c] = S{};
       continue;
     }
-    weighted_sum<T, T>(sum, row.scratch + begin * n, n, row.columns.share + row.columns.offset[x], count, n);
-    for (int64_t c = 0; c < n; ++c) out[c] = narrow<S>(sum[c]);
+    const T* const share = row.columns.share + row.columns.offset[x];
+    if constexpr (std::is_same_v<S, T>) {
+      weighted_sum<T, T>(out, row.scratch + begin * n, n, share, count, n);
+    } else {
+      weighted_sum<T, T>(sum, row.scratch + begin * n, n, share, count, n);
+      for (int64_t c = 0; c < n; ++c) out[c] = narrow<S>(sum[c]);
+    }
   }
 }
 

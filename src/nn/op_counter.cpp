@@ -15,7 +15,7 @@ struct OpCounter::Watch {
 
 namespace {
 
-enum class Kind { kConvolution, kLinear, kMatmul, kAddmm, kAttention, kNorm, kNormAct, kElementwise };
+enum class Kind { kConvolution, kLinear, kMatmul, kAddmm, kAttention, kNorm, kNormAct, kElementwise, kResizeConcat, kPools };
 
 // Wrappers first: a call is counted at the outermost of these, so that an output has the shape its caller sees.
 const std::map<std::string, Kind>& kinds() {
@@ -50,6 +50,10 @@ const std::map<std::string, Kind>& kinds() {
       {"aten::upsample_bilinear2d", Kind::kElementwise},
       {"aten::upsample_nearest2d", Kind::kElementwise},
       {"aten::_upsample_bicubic2d_aa", Kind::kElementwise},
+      {"tessera::adaptive_pools", Kind::kPools},
+      {"tessera::max_pool", Kind::kElementwise},
+      {"tessera::resize_bilinear", Kind::kElementwise},
+      {"tessera::resize_concat", Kind::kResizeConcat},
   };
   return table;
 }
@@ -104,6 +108,17 @@ void read_inputs(Running& run, c10::ArrayRef<const c10::IValue> in) {
       run.op.elementwise = tensors[0].numel() / tensors[0].size(-1) * tensors[1].size(-2);
       break;
     case Kind::kNormAct: run.relu = in.back().toBool(); break;
+    case Kind::kResizeConcat:
+      // Only what is resized counts, as it would outside a concatenation.
+      for (const at::Tensor& x : in[0].toTensorVector()) {
+        const std::vector<int64_t> size = in[1].toIntVector();
+        if (x.sizes().slice(2) != at::IntArrayRef(size)) run.op.elementwise += x.size(0) * x.size(1) * size[0] * size[1];
+      }
+      break;
+    case Kind::kPools:
+      for (const int64_t bins : in[1].toIntVector())
+        run.op.elementwise += tensors[0].size(0) * tensors[0].size(1) * bins * bins;
+      break;
     case Kind::kNorm:
     case Kind::kElementwise: break;
   }
@@ -126,8 +141,10 @@ std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& fn) {
 void on_end(const at::RecordFunction& fn, at::ObserverContext* context) {
   if (watch == nullptr || context == nullptr || --watch->inside > 0) return;
   auto& run = static_cast<Running&>(*context);
-  if (fn.outputs().empty() || !fn.outputs()[0].isTensor()) return;
-  const at::Tensor& output = fn.outputs()[0].toTensor();
+  if (fn.outputs().empty()) return;
+  const c10::IValue& first = fn.outputs()[0];
+  if (!first.isTensor() && !(first.isTensorList() && !first.toTensorList().empty())) return;
+  const at::Tensor output = first.isTensor() ? first.toTensor() : first.toTensorVector().front();
   run.op.output_shape = output.sizes().vec();
   run.op.macs += run.per_output * output.numel();
   if (run.bias || run.kind == Kind::kElementwise) run.op.elementwise += output.numel();

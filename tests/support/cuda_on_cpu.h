@@ -17,6 +17,7 @@
 #define __forceinline__ inline
 #define __shared__ static  // one block at a time, on one thread
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}

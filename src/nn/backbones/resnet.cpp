@@ -6,6 +6,7 @@
 #include "nn/backbones/residual_block.h"
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/conv.h"
+#include "nn/blocks/pool.h"
 #include "nn/registry.h"
 
 namespace tessera {
@@ -108,7 +109,7 @@ at::Tensor ResNet::stem(const at::Tensor& x) {
 
 Features ResNet::forward(const at::Tensor& input) {
   Features features{.input = input, .stem = stem(input), .stages = {}};
-  at::Tensor x = at::max_pool2d(features.stem, 3, 2, 1);
+  at::Tensor x = maxima(features.stem, {.kernel = 3, .stride = 2, .padding = 1});
   for (const auto& stage : stages_) {
     for (size_t i = 0; i < stage->size(); ++i) {
       Layer& block = (*stage)[i];

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "nn/blocks/batch_norm.h"
+#include "nn/blocks/pool.h"
 
 namespace tessera {
 namespace {
@@ -38,7 +39,7 @@ Features VitPyramid::forward(const at::Tensor& x) {
   maps[0] = up4_->forward(maps[0]);
   maps[1] = up2_->forward(maps[1]);
   // A grid of one row or column cannot be halved further: rounded up, it stays.
-  maps[3] = at::max_pool2d(maps[3], 2, 2, 0, 1, /*ceil_mode=*/true);
+  maps[3] = maxima(maps[3], {.kernel = 2, .stride = 2, .ceil_mode = true});
   return {x, {}, maps};
 }
 

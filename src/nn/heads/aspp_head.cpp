@@ -10,8 +10,7 @@ namespace tessera {
 
 AsppHead::AsppHead(int64_t in, const Options& options) : align_corners_(options.align_corners) {
   const int64_t channels = options.channels;
-  image_pool_ = register_module(
-      "image_pool", std::make_shared<PooledBranch>(in, channels, PooledBranch::Options{.align_corners = align_corners_}));
+  image_pool_ = register_module("image_pool", std::make_shared<PooledBranch>(in, channels, PooledBranch::Options{}));
   branches_ = register_module("aspp_modules", std::make_shared<LayerList>());
   branches_->add(std::make_shared<ConvBlock>(in, channels, ConvShape{}));
   for (const int64_t dilation : options.dilations) {
@@ -25,7 +24,7 @@ AsppHead::AsppHead(int64_t in, const Options& options) : align_corners_(options.
 at::Tensor AsppHead::pyramid(const at::Tensor& x) {
   std::vector<at::Tensor> parts = {image_pool_->forward(x)};
   for (size_t i = 0; i < branches_->size(); ++i) parts.push_back((*branches_)[i].forward(x));
-  return bottleneck_->forward(at::cat(parts, 1));
+  return bottleneck_->forward(concat_resized(parts, x, align_corners_));
 }
 
 at::Tensor AsppHead::forward(const Features& features) {
@@ -44,8 +43,8 @@ AsppPlusHead::AsppPlusHead(int64_t in, int64_t low_level_in, int64_t low_level_c
 
 at::Tensor AsppPlusHead::forward(const Features& features) {
   const at::Tensor fine = low_level_->forward(features.stages.front());
-  const at::Tensor coarse = resize_to(pyramid(features.stages.back()), fine, align_corners());
-  return classify(decoder_->forward(at::cat({coarse, fine}, 1)));
+  const at::Tensor coarse = pyramid(features.stages.back());
+  return classify(decoder_->forward(concat_resized({coarse, fine}, fine, align_corners())));
 }
 
 }  // namespace tessera

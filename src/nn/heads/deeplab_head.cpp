@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "nn/blocks/conv.h"
+#include "nn/blocks/resize.h"
 #include "nn/heads/pooled.h"
 
 namespace tessera {
@@ -38,7 +39,7 @@ class Aspp : public Layer {
   at::Tensor forward(const at::Tensor& x) override {
     std::vector<at::Tensor> parts;
     for (size_t i = 0; i < convs_->size(); ++i) parts.push_back((*convs_)[i].forward(x));
-    return project_->forward(at::cat(parts, 1));
+    return project_->forward(concat_resized(parts, x, /*align_corners=*/false));
   }
 
  private:

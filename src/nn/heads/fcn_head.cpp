@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "nn/blocks/conv.h"
+#include "nn/blocks/resize.h"
 
 namespace tessera {
 
@@ -20,7 +21,7 @@ FcnHead::FcnHead(int64_t in, const Options& options) : stage_(options.stage) {
 at::Tensor FcnHead::forward(const Features& features) {
   const at::Tensor& x = features.stages[stage_];
   at::Tensor y = convs_->forward(x);
-  if (join_) y = join_->forward(at::cat({x, y}, 1));
+  if (join_) y = join_->forward(concat({x, y}));
   return classify(y);
 }
 

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "nn/blocks/pool.h"
 #include "nn/blocks/resize.h"
 #include "tensor/step_context.h"
 
@@ -20,8 +21,7 @@ int64_t smallest_unit(int64_t n) {
 
 }  // namespace
 
-PooledBranch::PooledBranch(int64_t in, int64_t out, const Options& options)
-    : bin_(options.bin), align_corners_(options.align_corners) {
+PooledBranch::PooledBranch(int64_t in, int64_t out, const Options& options) : bin_(options.bin) {
   block_ = std::make_shared<ConvBlock>(in, out, ConvShape{}, options.names);
   if (!options.place.empty()) {
     register_module(options.place, block_);
@@ -31,24 +31,31 @@ PooledBranch::PooledBranch(int64_t in, int64_t out, const Options& options)
 }
 
 at::Tensor PooledBranch::forward(const at::Tensor& x) {
-  TSR_CHECK(!is_training() || smallest_unit(x.size(0)) * bin_ * bin_ > 1,
-            "batch norm over one pooled value has no variance: this model trains with at least 2 samples in every batch-norm "
-            "unit, here is one of 1 sample; raise train.batch_size or train.norm_group");
-  return resize_to(block_->forward(at::adaptive_avg_pool2d(x, {bin_, bin_})), x, align_corners_);
+  return after_pool(average_pools(x, bin_)[0]);
 }
 
-PyramidPooling::PyramidPooling(int64_t in, int64_t channels, const std::vector<int64_t>& bins, bool align_corners) {
+at::Tensor PooledBranch::after_pool(const at::Tensor& averages) {
+  TSR_CHECK(!is_training() || smallest_unit(averages.size(0)) * bin_ * bin_ > 1,
+            "batch norm over one pooled value has no variance: this model trains with at least 2 samples in every batch-norm "
+            "unit, here is one of 1 sample; raise train.batch_size or train.norm_group");
+  return block_->forward(averages);
+}
+
+PyramidPooling::PyramidPooling(int64_t in, int64_t channels, const std::vector<int64_t>& bins, bool align_corners)
+    : align_corners_(align_corners) {
   for (const int64_t bin : bins) {
-    branches_.push_back(register_module(
-        std::to_string(branches_.size()),
-        std::make_shared<PooledBranch>(in, channels, PooledBranch::Options{.bin = bin, .align_corners = align_corners})));
+    branches_.push_back(register_module(std::to_string(branches_.size()),
+                                        std::make_shared<PooledBranch>(in, channels, PooledBranch::Options{.bin = bin})));
   }
 }
 
 at::Tensor PyramidPooling::forward(const at::Tensor& x) {
-  std::vector<at::Tensor> parts = {x};
-  for (const LayerPtr& branch : branches_) parts.push_back(branch->forward(x));
-  return at::cat(parts, 1);
+  std::vector<int64_t> bins;
+  for (const auto& branch : branches_) bins.push_back(branch->bin());
+  std::vector<at::Tensor> parts = average_pools(x, bins);
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = branches_[i]->after_pool(parts[i]);
+  parts.insert(parts.begin(), x);
+  return concat_resized(parts, x, align_corners_);
 }
 
 }  // namespace tessera

@@ -8,21 +8,23 @@
 
 namespace tessera {
 
-// Average over a grid of `bin` x `bin` cells -> 1x1 ConvBlock -> bilinear back to the size of the input.
+// Average over a grid of `bin` x `bin` cells -> 1x1 ConvBlock. The result is as small as the grid: concat_resized brings it to
+// the size of what it stands beside.
 class PooledBranch : public Layer {
  public:
   struct Options {
     int64_t bin = 1;
-    bool align_corners = false;
     ConvNames names{"conv", "bn"};  // of the convolution and the batch norm
     std::string place = "1";        // the ConvBlock's own name, behind the pooling; empty: convolution and norm lie right here
   };
   PooledBranch(int64_t in, int64_t out, const Options& options);
   at::Tensor forward(const at::Tensor& x) override;
+  // What follows the averages.
+  at::Tensor after_pool(const at::Tensor& averages);
+  int64_t bin() const { return bin_; }
 
  private:
   int64_t bin_;
-  bool align_corners_;
   std::shared_ptr<ConvBlock> block_;
 };
 
@@ -34,7 +36,8 @@ class PyramidPooling : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x);
 
  private:
-  std::vector<LayerPtr> branches_;
+  std::vector<std::shared_ptr<PooledBranch>> branches_;
+  bool align_corners_;
 };
 
 }  // namespace tessera

@@ -31,8 +31,7 @@ at::Tensor UperHead::forward(const Features& features) {
   levels.push_back(bottleneck_->forward(pyramid_->forward(features.stages[top])));
   for (size_t i = top; i-- > 0;) levels[i] = levels[i] + resize_to(levels[i + 1], levels[i], align_corners_);
   for (size_t i = 0; i < top; ++i) levels[i] = (*smooth_)[i].forward(levels[i]);
-  for (size_t i = 1; i <= top; ++i) levels[i] = resize_to(levels[i], levels[0], align_corners_);
-  return classify(fusion_->forward(at::cat(levels, 1)));
+  return classify(fusion_->forward(concat_resized(levels, levels[0], align_corners_)));
 }
 
 }  // namespace tessera

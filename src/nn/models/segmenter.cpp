@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "nn/blocks/resize.h"
 #include "nn/init_transformer.h"
 
 namespace tessera {
@@ -95,7 +96,7 @@ ModelOutput SegmenterImpl::forward(const at::Tensor& x) {
   const at::Tensor masks = class_masks(x);
   const int64_t patch = encoder_->options().patch, height = x.size(2), width = x.size(3);
   if (height % patch == 0 && width % patch == 0) return {masks, {}};
-  const at::Tensor full = at::upsample_bilinear2d(masks, {masks.size(2) * patch, masks.size(3) * patch}, false);
+  const at::Tensor full = resize(masks, {masks.size(2) * patch, masks.size(3) * patch}, false);
   return {full.slice(2, 0, height).slice(3, 0, width), {}};
 }
 

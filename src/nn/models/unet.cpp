@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/checkpointed.h"
+#include "nn/blocks/pool.h"
+#include "nn/blocks/resize.h"
 
 namespace tessera {
 namespace {
@@ -51,8 +53,7 @@ nn::Sequential up_block(int64_t in, int64_t out, const UNetConfig& config) {
       if (config.batch_norm) block->push_back(BatchNorm2d(out));
       break;
     case UpPath::kBilinear:
-      block->push_back(nn::Upsample(
-          nn::UpsampleOptions().scale_factor(std::vector<double>{2.0, 2.0}).mode(torch::kBilinear).align_corners(false)));
+      block->push_back(BilinearDouble());
       block->push_back(nn::Conv2d(nn::Conv2dOptions(in, out, 3).padding(1)));
       if (config.batch_norm) block->push_back(BatchNorm2d(out));
       break;
@@ -101,7 +102,7 @@ UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(
 template <class Block>
 at::Tensor UNetImpl::run(Block block, const std::vector<at::Tensor>& inputs) const {
   auto compute = [block](const std::vector<at::Tensor>& in) mutable {
-    return block->forward(in.size() == 1 ? in[0] : at::cat(in, 1));
+    return block->forward(in.size() == 1 ? in[0] : concat(in));
   };
   return config_.checkpoint ? checkpointed(*block, inputs, compute) : compute(inputs);
 }
@@ -117,7 +118,7 @@ ModelOutput UNetImpl::forward(const at::Tensor& input) {
   for (auto& block : down_) {
     x = run(block, {x});
     skips.push_back(x);
-    x = at::max_pool2d(x, 2, 2);
+    x = maxima(x, {.kernel = 2, .stride = 2});
   }
   x = dropout_(run(bottleneck_, {x}));
   for (size_t i = 0; i < up_.size(); ++i) {

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/conv.h"
+#include "nn/blocks/resize.h"
 
 namespace tessera {
 namespace {
@@ -68,7 +69,7 @@ ModelOutput UNetResNet::forward(const at::Tensor& input) {
     Layer& block = *blocks_[i];
     const auto run = [&block, size](const std::vector<at::Tensor>& in) {
       const at::Tensor up = at::upsample_nearest2d(in[0], size);
-      return block.forward(in.size() > 1 ? at::cat({up, in[1]}, 1) : up);
+      return block.forward(in.size() > 1 ? concat({up, in[1]}) : up);
     };
     const std::vector<at::Tensor> inputs = joins ? std::vector<at::Tensor>{x, finer[i]} : std::vector<at::Tensor>{x};
     x = checkpoint_ ? checkpointed(block, inputs, run) : run(inputs);

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "nn/backbones/vit_pyramid.h"
+#include "nn/blocks/resize.h"
 #include "nn/heads/uper_head.h"
 #include "nn/init_transformer.h"
 #include "nn/models/encoder_decoder.h"
@@ -43,7 +44,7 @@ class UperNetVit : public EncoderDecoder {
     const int64_t patch = vit_->options().patch, height = x.size(2), width = x.size(3);
     if (height % patch == 0 && width % patch == 0) return logits;
     const auto [rows, columns] = vit_->grid(height, width);
-    return at::upsample_bilinear2d(logits, {rows * patch, columns * patch}, false).slice(2, 0, height).slice(3, 0, width);
+    return resize(logits, {rows * patch, columns * patch}, false).slice(2, 0, height).slice(3, 0, width);
   }
 
   Vit vit_;
