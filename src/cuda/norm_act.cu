@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "cuda/launch.h"
-#include "cuda/norm_launch.cuh"
+#include "cuda/norm_launch.h"
 
 namespace tessera {
 namespace {

@@ -11,8 +11,8 @@ namespace tessera {
 // (N, height, width) int16: the class of each pixel.
 at::Tensor upsample_argmax(const at::Tensor& logits, int64_t height, int64_t width, bool align_corners = false);
 
-// (C, C) int64 on the CPU, which waits for a GPU: pixels by label (row) and prediction (column). labels: (N, H, W) integers, 0 .. C - 1 or `ignore`, which is not
-// counted; others are refused.
+// (C, C) int64 on the CPU, which waits for a GPU: pixels by label (row) and prediction (column). labels: (N, H, W) integers, 0
+// .. C - 1 or `ignore`, which is not counted; others are refused.
 at::Tensor upsample_confusion(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore = kIgnoreLabel,
                               bool align_corners = false);
 

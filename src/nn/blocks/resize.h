@@ -3,6 +3,8 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include <vector>
+
 namespace tessera {
 
 // Bilinear, to `size`: height and width.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "cuda/norm_rows.cuh"
+#include "cuda/norm_rows.h"
 
 namespace tessera {
 
