@@ -2,40 +2,23 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/Version.h>
 
 #include <algorithm>
 
+#include "kernels/simd_level.h"
+
 namespace tessera {
 
-#define TSR_SIMD_LEVEL(level)                      \
-  namespace level {                                \
-  extern const NormLoops<float> kFloatNormLoops;   \
-  extern const NormLoops<double> kDoubleNormLoops; \
-  }
-TSR_SIMD_LEVEL(baseline)
-#ifdef __x86_64__
-TSR_SIMD_LEVEL(avx2)
-TSR_SIMD_LEVEL(avx512)
-#endif
+TSR_CHOOSE_LOOPS(NormLoops<float>, kFloatNormLoops, float_loops)
+TSR_CHOOSE_LOOPS(NormLoops<double>, kDoubleNormLoops, double_loops)
 
 template <class T>
 const NormLoops<T>& norm_loops() {
-  static const NormLoops<T>& chosen = []() -> const NormLoops<T>& {
-    const auto of_type = [](const NormLoops<float>& f, const NormLoops<double>& d) -> const NormLoops<T>& {
-      if constexpr (std::is_same_v<T, float>)
-        return static_cast<void>(d), f;
-      else
-        return static_cast<void>(f), d;
-    };
-#ifdef __x86_64__
-    const std::string capability = at::get_cpu_capability();
-    if (capability == "AVX512") return of_type(avx512::kFloatNormLoops, avx512::kDoubleNormLoops);
-    if (capability == "AVX2") return of_type(avx2::kFloatNormLoops, avx2::kDoubleNormLoops);
-#endif
-    return of_type(baseline::kFloatNormLoops, baseline::kDoubleNormLoops);
-  }();
-  return chosen;
+  if constexpr (std::is_same_v<T, float>) {
+    return float_loops();
+  } else {
+    return double_loops();
+  }
 }
 
 template <class T>

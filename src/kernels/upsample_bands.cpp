@@ -2,44 +2,26 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/Version.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/error.h"
 #include "kernels/axis.h"
+#include "kernels/simd_level.h"
 
 namespace tessera {
 
-#define TSR_SIMD_LEVEL(level)                  \
-  namespace level {                            \
-  extern const BandLoops<float> kFloatLoops;   \
-  extern const BandLoops<double> kDoubleLoops; \
-  }
-TSR_SIMD_LEVEL(baseline)
-#ifdef __x86_64__
-TSR_SIMD_LEVEL(avx2)
-TSR_SIMD_LEVEL(avx512)
-#endif
+TSR_CHOOSE_LOOPS(BandLoops<float>, kFloatLoops, float_loops)
+TSR_CHOOSE_LOOPS(BandLoops<double>, kDoubleLoops, double_loops)
 
 template <class T>
 const BandLoops<T>& band_loops() {
-  static const BandLoops<T>& chosen = []() -> const BandLoops<T>& {
-    const auto of_type = [](const BandLoops<float>& f, const BandLoops<double>& d) -> const BandLoops<T>& {
-      if constexpr (std::is_same_v<T, float>)
-        return static_cast<void>(d), f;
-      else
-        return static_cast<void>(f), d;
-    };
-#ifdef __x86_64__
-    const std::string capability = at::get_cpu_capability();
-    if (capability == "AVX512") return of_type(avx512::kFloatLoops, avx512::kDoubleLoops);
-    if (capability == "AVX2") return of_type(avx2::kFloatLoops, avx2::kDoubleLoops);
-#endif
-    return of_type(baseline::kFloatLoops, baseline::kDoubleLoops);
-  }();
-  return chosen;
+  if constexpr (std::is_same_v<T, float>) {
+    return float_loops();
+  } else {
+    return double_loops();
+  }
 }
 
 template <class T>
