@@ -101,6 +101,7 @@ void GradientReducer::send_complete() {
 void GradientReducer::send(Bucket& bucket) {
   if (communicator_.alone() || config_.reduction == Reduction::kAdasum) return;
   const at::NoGradGuard no_grad;
+  if (prepare_) prepare_(bucket.begin, bucket.end);
   at::Tensor own = slice(bucket);
   if (config_.predivide != 1) own.div_(config_.predivide);
   const at::ScalarType type = wire_type(config_.compression, own.scalar_type());

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,6 +40,9 @@ class GradientReducer {
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
+
+  // Calls `prepare` with the ends of a slice of the arena before it goes out: gradients that lie elsewhere are put there.
+  void before_send(std::function<void(int64_t begin, int64_t end)> prepare) { prepare_ = std::move(prepare); }
 
   // Before the last backward pass of a step: from now on complete buckets go out.
   void arm();
@@ -78,6 +82,7 @@ class GradientReducer {
   std::vector<GradientPlace> places_;
   at::Tensor& grads_;
   DistConfig config_;
+  std::function<void(int64_t, int64_t)> prepare_;
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;  // by place
   size_t next_ = 0;                // bucket to go out

@@ -71,6 +71,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
       device_(device),
       world_(world),
       arena_(*model_, device, parameter_type(experiment.train.precision), experiment.train.channels_last),
+      working_(*model_, arena_, experiment.train.precision),
       loss_(make_loss(experiment.loss, num_classes)),
       optimizer_(experiment.optimizer, arena_.spans(), arena_.params(), world.gradients, options.sharded),
       scaler_(experiment.train.precision),
@@ -85,6 +86,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
   norm_exchange_ = std::make_unique<RankNormExchange>(world.norms);
   running_stats_ = std::make_unique<RunningStats>(*model_, arena_.buffers(), world.gradients);
   reducer_ = std::make_unique<GradientReducer>(world.gradients, arena_.places(), arena_.grads(), experiment.dist);
+  reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
 }
 
 RankShare TrainStep::share_of(int rank) const {
@@ -121,6 +123,7 @@ StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps,
 
 at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
   enter_phase(RankPhase::kForward);
+  const WorkingWeights::Scope working(working_);
   Inputs inputs = prepare(batch, step);
   world_.gradients.sum(inputs.context.sums);
   inputs.aux_context = inputs.context;
@@ -256,7 +259,8 @@ bool TrainStep::one_pass_everywhere() const {
 }
 
 at::Tensor TrainStep::run_passes(Inputs& inputs) {
-  arena_.grads().zero_();
+  arena_.grads().zero_();  // for parameters that a loss does not reach
+  working_.forget();
   const std::vector<Pass> passes = share_.passes(micro_batch_);
   at::Tensor total = at::zeros({}, at::TensorOptions(device_).dtype(at::kDouble));
   for (size_t i = 0; i < passes.size(); ++i) {
@@ -266,10 +270,12 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
     if (output.aux.defined())
       loss =
           loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, inputs.labels_of(pass), inputs.aux_context).value;
+    first_pass_ = i == 0;
     if (reducer_ && i + 1 == passes.size()) reducer_->arm();
     const StepTrace::Span span(trace_, "backward");
     enter_phase(RankPhase::kBackward);
     (scaler_.enabled() ? loss * scaler_.scale() : loss).backward();
+    working_.collect(/*add=*/!first_pass_);
     total = total + loss.detach();
   }
   return total;

@@ -15,6 +15,7 @@
 #include "train/running_stats.h"
 #include "train/sharded_optimizer.h"
 #include "train/step_trace.h"
+#include "train/working_weights.h"
 
 namespace tessera {
 
@@ -74,6 +75,7 @@ class TrainStep {
   at::Device device_;
   World& world_;
   Arena arena_;
+  WorkingWeights working_;
   std::unique_ptr<Loss> loss_;
   ShardedOptimizer optimizer_;
   LossScaler scaler_;
@@ -82,6 +84,7 @@ class TrainStep {
   RankShare share_;
   bool synced_ = false;  // units are spread over ranks
   int64_t micro_batch_;
+  bool first_pass_ = true;  // whose gradients replace, the others' are added
   std::unique_ptr<NormExchange> norm_exchange_;
   std::unique_ptr<RunningStats> running_stats_;
   std::unique_ptr<GradientReducer> reducer_;

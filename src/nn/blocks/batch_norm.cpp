@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include <cmath>
+
 #include "kernels/fused.h"
 #include "kernels/norm_act.h"
 #include "nn/blocks/synced_batch_norm.h"
@@ -32,6 +34,12 @@ at::Tensor BatchNorm2dImpl::forward(const at::Tensor& x) {
 at::Tensor BatchNorm2dImpl::norm_relu(const at::Tensor& x) {
   return run(x, {}, /*relu=*/true);
 }
+at::Tensor BatchNorm2dImpl::norm_relu(const at::Tensor& x, const at::Tensor& offset) {
+  return with_units(x, {}, offset, /*relu=*/true);
+}
+bool BatchNorm2dImpl::takes_offset(const at::Tensor& x) const {
+  return is_training() && takes_fused_kernels(x);
+}
 at::Tensor BatchNorm2dImpl::norm_add_relu(const at::Tensor& x, const at::Tensor& residual) {
   return run(x, residual, /*relu=*/true);
 }
@@ -42,7 +50,7 @@ at::Tensor BatchNorm2dImpl::run(const at::Tensor& x, const at::Tensor& residual,
     if (residual.defined()) y.add_(residual);
     return relu ? y.relu_() : y;
   }
-  return is_training() ? with_units(x, residual, relu) : with_running_averages(x, residual, relu);
+  return is_training() ? with_units(x, residual, {}, relu) : with_running_averages(x, residual, relu);
 }
 
 at::Tensor BatchNorm2dImpl::by_libtorch(const at::Tensor& x) {
@@ -53,7 +61,9 @@ at::Tensor BatchNorm2dImpl::by_libtorch(const at::Tensor& x) {
   NormStatistics* statistics = step_context().running_statistics;
   std::vector<at::Tensor> parts;
   for (const NormSegment& segment : units_of(step_context(), x.size(0))) {
-    const at::Tensor part = x.narrow(0, segment.begin, segment.end - segment.begin);
+    // A narrow of everything is left out: backward would fill and copy a tensor of zeros for it.
+    const bool whole = segment.end - segment.begin == x.size(0);
+    const at::Tensor part = whole ? x : x.narrow(0, segment.begin, segment.end - segment.begin);
     if (statistics == nullptr && segment.counts) {
       parts.push_back(norm(part, running_mean, running_var, momentum_));
       continue;
@@ -74,7 +84,7 @@ at::Tensor BatchNorm2dImpl::with_running_averages(const at::Tensor& x, const at:
                   {.ends = {x.size(0)}, .eps = eps_, .relu = relu, .constant_moments = true});
 }
 
-at::Tensor BatchNorm2dImpl::with_units(const at::Tensor& x, const at::Tensor& residual, bool relu) {
+at::Tensor BatchNorm2dImpl::with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu) {
   const StepContext& context = step_context();
   const std::vector<NormSegment> segments = units_of(context, x.size(0));
   NormActOptions options{.eps = eps_, .relu = relu};
@@ -85,13 +95,18 @@ at::Tensor BatchNorm2dImpl::with_units(const at::Tensor& x, const at::Tensor& re
   }
   at::Tensor moments =
       own_updates ? norm_moments(x, options.ends, running_mean, running_var, momentum_) : norm_moments(x, options.ends);
+  if (offset.defined() && own_updates) {
+    const double share = 1 - std::pow(1 - momentum_, static_cast<double>(segments.size()));
+    running_mean.add_(offset.detach(), share);
+  }
   if (context.norm_rows > 0) synchronise_units(x, segments, context, moments, options);
   for (size_t i = 0; i < segments.size() && !own_updates; ++i) {
     const NormSegment& segment = segments[i];
     const bool spread = segment.row >= 0;
     if (spread ? !segment.owner : !segment.counts) continue;
     const auto count = static_cast<double>(segment.unit_size * x.size(2) * x.size(3));
-    const at::Tensor unit = moments[static_cast<int64_t>(i)], mean = unit[0], var = unit[1] * (count / (count - 1));
+    const at::Tensor unit = moments[static_cast<int64_t>(i)], var = unit[1] * (count / (count - 1));
+    const at::Tensor mean = offset.defined() ? unit[0] + offset.detach() : unit[0];
     if (context.running_statistics != nullptr) {
       context.running_statistics->add(running_mean, mean, segment.unit, momentum_);
       context.running_statistics->add(running_var, var, segment.unit, momentum_);

@@ -17,6 +17,9 @@ class BatchNorm2dImpl : public torch::nn::Module {
   explicit BatchNorm2dImpl(int64_t channels, double eps = 1e-5, double momentum = 0.1);
   at::Tensor forward(const at::Tensor& x);
   at::Tensor norm_relu(const at::Tensor& x);
+  // The same of x + offset (a number per channel), for x that takes_offset.
+  at::Tensor norm_relu(const at::Tensor& x, const at::Tensor& offset);
+  bool takes_offset(const at::Tensor& x) const;
   at::Tensor norm_add_relu(const at::Tensor& x, const at::Tensor& residual);
 
   double momentum() const { return momentum_; }
@@ -27,7 +30,7 @@ class BatchNorm2dImpl : public torch::nn::Module {
   at::Tensor run(const at::Tensor& x, const at::Tensor& residual, bool relu);
   at::Tensor by_libtorch(const at::Tensor& x);
   at::Tensor with_running_averages(const at::Tensor& x, const at::Tensor& residual, bool relu);
-  at::Tensor with_units(const at::Tensor& x, const at::Tensor& residual, bool relu);
+  at::Tensor with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu);
   double eps_, momentum_;
 };
 TORCH_MODULE(BatchNorm2d);

@@ -5,6 +5,7 @@
 #include <torch/nn.h>
 #include <torch/types.h>
 
+#include "nn/blocks/conv.h"
 #include "tensor/step_context.h"
 
 namespace tessera {
@@ -69,6 +70,32 @@ TEST(BatchNorm, ResidualAndReluInOneOperation) {
 }
 
 // A sink for statistics gets each unit's own, and the layer leaves its averages alone.
+// A convolution's bias is nowhere but in the running mean.
+TEST(BatchNorm, BiasBeforeItIsNotAdded) {
+  torch::manual_seed(4);
+  torch::nn::Conv2d conv(torch::nn::Conv2dOptions(3, 5, 3).padding(1));
+  BatchNorm2d norm(5), added(5);
+  for (torch::nn::Module* module : std::initializer_list<torch::nn::Module*>{conv.get(), norm.get(), added.get()})
+    module->to(torch::kDouble);
+  const at::Tensor x = torch::randn({6, 3, 5, 7}, torch::kDouble), slope = torch::randn({6, 5, 5, 7}, torch::kDouble);
+  const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
+  for (int step = 0; step < 3; ++step) {
+    const StepContextGuard context({.segments = norm_segments(6, 2)});
+    const at::Tensor ours = conv_norm_relu(conv, norm, x), expected = added->norm_relu(conv(x));
+    EXPECT_TRUE(torch::allclose(ours, expected, 1e-12, 1e-12));
+    EXPECT_TRUE(torch::allclose(norm->running_mean, added->running_mean, 1e-12, 1e-12));
+    EXPECT_TRUE(torch::allclose(norm->running_var, added->running_var, 1e-12, 1e-12));
+    const auto found = torch::autograd::grad({ours}, parameters, {slope});
+    const auto wanted = torch::autograd::grad({expected}, parameters, {slope});
+    EXPECT_TRUE(torch::allclose(found[0], wanted[0], 1e-10, 1e-12));
+    EXPECT_TRUE(found[1].equal(torch::zeros_like(found[1])));
+    EXPECT_LT(wanted[1].abs().max().item<double>(), 1e-12);
+  }
+  norm->eval();
+  added->eval();
+  EXPECT_TRUE(torch::allclose(conv_norm_relu(conv, norm, x), added->norm_relu(conv(x)), 1e-12, 1e-12));
+}
+
 TEST(BatchNorm, StatisticsGoToTheSinkByUnit) {
   struct Sink : NormStatistics {
     void add(const at::Tensor& running, const at::Tensor& value, int64_t unit, double) override {

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/checkpointed.h"
+#include "nn/blocks/conv.h"
 #include "nn/blocks/pool.h"
 #include "nn/blocks/resize.h"
 
@@ -26,7 +27,8 @@ class ConvStack : public Layer {
   }
   at::Tensor forward(const at::Tensor& x) override {
     at::Tensor y = x;
-    for (size_t i = 0; i < convs_.size(); ++i) y = norms_.empty() ? convs_[i](y).relu_() : norms_[i]->norm_relu(convs_[i](y));
+    for (size_t i = 0; i < convs_.size(); ++i)
+      y = norms_.empty() ? convs_[i](y).relu_() : conv_norm_relu(convs_[i], norms_[i], y);
     return y;
   }
 
@@ -65,9 +67,14 @@ int64_t upsampled(int64_t size, const UNetConfig& config) {
   return config.up == UpPath::kDilated && config.padding == ConvPadding::kValid ? 2 * size - 3 : 2 * size;
 }
 
-at::Tensor centre_crop(const at::Tensor& x, int64_t height, int64_t width) {
-  const int64_t top = (x.size(2) - height) / 2, left = (x.size(3) - width) / 2;
+// A slice of everything is left out: backward would fill and copy a tensor of zeros for it.
+at::Tensor crop(const at::Tensor& x, int64_t top, int64_t left, int64_t height, int64_t width) {
+  if (x.size(2) == height && x.size(3) == width) return x;
   return x.slice(2, top, top + height).slice(3, left, left + width);
+}
+
+at::Tensor centre_crop(const at::Tensor& x, int64_t height, int64_t width) {
+  return crop(x, (x.size(2) - height) / 2, (x.size(3) - width) / 2, height, width);
 }
 
 }  // namespace
@@ -129,7 +136,7 @@ ModelOutput UNetImpl::forward(const at::Tensor& input) {
     x = run(blocks_[i], joined);
   }
   x = classifier_->forward(x);
-  if (config_.padding == ConvPadding::kSame) x = x.slice(2, 0, height).slice(3, 0, width);
+  if (config_.padding == ConvPadding::kSame) x = crop(x, 0, 0, height, width);
   return {x, {}};
 }
 
