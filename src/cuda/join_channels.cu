@@ -18,7 +18,7 @@ constexpr int kJoinRounds = 4;  // vectors that each thread moves
 template <class S>
 struct JoinArguments {
   const S *a, *b;
-  const Sum<S>* bias;  // null: none
+  const Sum<S>* bias;
   S* out;
   int64_t a_pitch, b_pitch, rows;
   int a_vectors, vectors;  // of a row
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kJoinThreads) join_kernel(JoinArguments<S> j, 
     const S* const from =
         from_a ? j.a + (first + row) * j.a_pitch + vector * V : j.b + (first + row) * j.b_pitch + (vector - j.a_vectors) * V;
     Channels<S, V> values = load_channels<S, V>(from);
-    if (from_a && j.bias != nullptr) {
+    if (from_a) {
 #pragma unroll
       for (int k = 0; k < V; ++k)
         values.value[k] = static_cast<S>(static_cast<Sum<S>>(values.value[k]) + j.bias[vector * V + k]);
@@ -87,11 +87,10 @@ __global__ void __launch_bounds__(kJoinThreads) split_kernel(const S* x, int64_t
   for (int k = 0; k < V; ++k) parts[static_cast<int64_t>(blockIdx.y) * channels + channel + k] = shared[k * kJoinThreads];
 }
 
-at::Tensor join_channels_cuda(const at::Tensor& given_a, const std::optional<at::Tensor>& given_bias,
-                              const at::Tensor& given_b) {
+at::Tensor join_channels_cuda(const at::Tensor& given_a, const at::Tensor& given_bias, const at::Tensor& given_b) {
   const DeviceGuard guard(given_a.device());
   const at::Tensor a = in_pitched_rows(given_a), b = in_pitched_rows(given_b);
-  const at::Tensor bias = given_bias ? given_bias->contiguous() : at::Tensor();
+  const at::Tensor bias = given_bias.contiguous();
   const at::Tensor out =
       at::empty({a.size(0), a.size(1) + b.size(1), a.size(2), a.size(3)}, a.options(), at::MemoryFormat::ChannelsLast);
   if (out.numel() == 0) return out;
@@ -100,7 +99,7 @@ at::Tensor join_channels_cuda(const at::Tensor& given_a, const std::optional<at:
     const int size = wide ? kVector : 1;
     const JoinArguments<scalar_t> j{a.const_data_ptr<scalar_t>(),
                                     b.const_data_ptr<scalar_t>(),
-                                    given_bias ? bias.const_data_ptr<Sum<scalar_t>>() : nullptr,
+                                    bias.const_data_ptr<Sum<scalar_t>>(),
                                     out.mutable_data_ptr<scalar_t>(),
                                     pitch_of(a),
                                     pitch_of(b),

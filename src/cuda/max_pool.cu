@@ -2,6 +2,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -62,8 +63,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    max_pool_backward_kernel(const S* gradient, const uint8_t* positions, WindowAxis rows, WindowAxis columns, S* result,
-                             int vectors, Tile tile) {
+    max_pool_backward_kernel(const S* gradient, const uint8_t* positions, WindowAxis rows, WindowAxis columns, const S* added,
+                             Strides added_strides, S* result, int vectors, Tile tile) {
   using T = Sum<S>;
   const int64_t line = static_cast<int64_t>(blockIdx.x) / tile.per_row, n = line / rows.size, y = line % rows.size;
   const int first = static_cast<int>(static_cast<int64_t>(blockIdx.x) % tile.per_row) * tile.columns;
@@ -73,6 +74,12 @@ __global__ void __launch_bounds__(kBlockThreads)
     const int x = first + i / vectors, c = i % vectors * V;
     const int left = static_cast<int>(columns.first(x)), right = static_cast<int>(columns.last(x));
     T sum[V] = {};
+    if (added != nullptr) {
+      const auto values =
+          load_channels<S, V>(added + n * added_strides.image + y * added_strides.row + x * added_strides.column + c);
+#pragma unroll
+      for (int k = 0; k < V; ++k) sum[k] = static_cast<T>(values.value[k]);
+    }
     for (int row = above; row <= below; ++row) {
       for (int column = left; column <= right; ++column) {
         const int64_t place = ((n * rows.out + row) * columns.out + column) * vectors * V + c;
@@ -126,20 +133,24 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cuda(const at::Tensor& x, at::IntArr
 }
 
 at::Tensor max_pool_backward_cuda(const at::Tensor& gradient, const at::Tensor& positions, at::IntArrayRef window,
-                                  at::IntArrayRef size) {
+                                  at::IntArrayRef size, const std::optional<at::Tensor>& given) {
   const DeviceGuard guard(gradient.device());
+  const at::Tensor added = !given                  ? at::Tensor()
+                           : given->stride(1) == 1 ? *given
+                                                   : given->contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor result =
       at::empty({gradient.size(0), gradient.size(1), size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
   if (result.numel() == 0) return result;
   const WindowAxis rows{window[0], window[1], window[2], size[0], gradient.size(2)};
   const WindowAxis columns{window[0], window[1], window[2], size[1], gradient.size(3)};
-  const bool whole = takes_vectors(gradient);
+  const bool whole = takes_vectors(gradient) && (!given || takes_vectors(added));
   const int vectors = static_cast<int>(gradient.size(1)) / (whole ? kVector : 1);
   const Tile tile = tile_of(size[1], vectors);
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, gradient.scalar_type(), "max_pool_backward", [&] {
     launch(whole ? max_pool_backward_kernel<scalar_t, kVector> : max_pool_backward_kernel<scalar_t, 1>,
            blocks_of(gradient.size(0) * size[0], tile), kBlockThreads, 0, gradient.const_data_ptr<scalar_t>(),
-           positions.const_data_ptr<uint8_t>(), rows, columns, result.mutable_data_ptr<scalar_t>(), vectors, tile);
+           positions.const_data_ptr<uint8_t>(), rows, columns, given ? added.const_data_ptr<scalar_t>() : nullptr,
+           given ? strides_of(added) : Strides{}, result.mutable_data_ptr<scalar_t>(), vectors, tile);
   });
   return result;
 }

@@ -13,8 +13,7 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-using OptionalTensor = std::optional<at::Tensor>;
-using JoinOp = at::Tensor(const at::Tensor&, const OptionalTensor&, const at::Tensor&);
+using JoinOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&);
 using SplitOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, bool);
 
 template <class Signature>
@@ -27,9 +26,8 @@ at::ScalarType sum_type(const at::Tensor& x) {
 }
 
 // On a CPU the convolution adds its bias for nothing, so these are for tests.
-at::Tensor join_channels_cpu(const at::Tensor& a, const OptionalTensor& bias, const at::Tensor& b) {
-  const at::Tensor sum = bias ? (a + bias->view({1, -1, 1, 1})).to(a.scalar_type()) : a;
-  return at::cat({sum, b}, 1).contiguous(at::MemoryFormat::ChannelsLast);
+at::Tensor join_channels_cpu(const at::Tensor& a, const at::Tensor& bias, const at::Tensor& b) {
+  return at::cat({(a + bias.view({1, -1, 1, 1})).to(a.scalar_type()), b}, 1).contiguous(at::MemoryFormat::ChannelsLast);
 }
 std::tuple<at::Tensor, at::Tensor> split_channels_cpu(const at::Tensor& x, bool copy) {
   return {copy ? x.contiguous(at::MemoryFormat::ChannelsLast) : x, x.sum({0, 2, 3}, false, sum_type(x))};
@@ -45,15 +43,13 @@ struct JoinFunction : torch::autograd::Function<JoinFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& a, const at::Tensor& bias, const at::Tensor& b) {
     static const auto op = find_op<JoinOp>("tessera::join_channels");
     ctx->saved_data["channels"] = a.size(1);
-    ctx->saved_data["biased"] = bias.defined();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    return op.call(a, bias.defined() ? OptionalTensor(bias) : std::nullopt, b);
+    return op.call(a, bias, b);
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const int64_t channels = ctx->saved_data["channels"].toInt();
     const auto [a, bias] = split_channels(gradients[0].narrow(1, 0, channels), /*copy=*/true);
-    return {a, ctx->saved_data["biased"].toBool() ? bias : at::Tensor(),
-            gradients[0].narrow(1, channels, gradients[0].size(1) - channels)};
+    return {a, bias, gradients[0].narrow(1, channels, gradients[0].size(1) - channels)};
   }
 };
 
@@ -64,7 +60,7 @@ at::Tensor join_channels(const at::Tensor& a, const at::Tensor& bias, const at::
                 a.scalar_type() == b.scalar_type(),
             "expected features of one size and type side by side, got {} of {} and {} of {}", fmt::join(a.sizes(), " x "),
             toString(a.scalar_type()), fmt::join(b.sizes(), " x "), toString(b.scalar_type()));
-  TSR_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == a.size(1) && bias.scalar_type() == sum_type(a)),
+  TSR_CHECK(bias.dim() == 1 && bias.size(0) == a.size(1) && bias.scalar_type() == sum_type(a),
             "expected a bias of {} numbers of {}", a.size(1), toString(sum_type(a)));
   return JoinFunction::apply(a, bias, b);
 }
@@ -74,7 +70,7 @@ at::Tensor channel_sums(const at::Tensor& x) {
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
-  m.def("join_channels(Tensor a, Tensor? bias, Tensor b) -> Tensor");
+  m.def("join_channels(Tensor a, Tensor bias, Tensor b) -> Tensor");
   // copy: a dense copy of x comes first, else x itself.
   m.def("split_channels(Tensor x, bool copy) -> (Tensor, Tensor sums)");
 }

@@ -15,7 +15,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using ForwardOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, bool);
-using BackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::IntArrayRef);
+using OptionalTensor = std::optional<at::Tensor>;
+using BackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::IntArrayRef, const OptionalTensor&);
 
 template <class Signature>
 auto find_op(const char* name) {
@@ -30,20 +31,26 @@ std::tuple<at::Tensor, at::Tensor> call_forward(const at::Tensor& x, const std::
   return op.call(x, window, size, with_positions);
 }
 
+// Returns the maxima and, if asked to, x.
 struct MaxPoolFunction : torch::autograd::Function<MaxPoolFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const std::vector<int64_t>& window,
-                            const std::vector<int64_t>& size) {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& x, const std::vector<int64_t>& window,
+                               const std::vector<int64_t>& size, bool keep) {
     const auto [result, positions] = call_forward(x, window, size, /*with_positions=*/true);
     ctx->save_for_backward({positions});
     ctx->saved_data["window"] = window;
     ctx->saved_data["size"] = x.sizes().slice(2).vec();
-    return result;
+    ctx->set_materialize_grads(false);
+    return keep ? variable_list{result, x} : variable_list{result};
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     static const auto op = find_op<BackwardOp>("tessera::max_pool_backward");
+    const at::Tensor kept = gradients.size() > 1 ? gradients[1] : at::Tensor();
+    if (!gradients[0].defined()) return {kept, {}, {}, {}};
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     return {op.call(gradients[0].contiguous(at::MemoryFormat::ChannelsLast), ctx->get_saved_variables()[0],
-                    ctx->saved_data["window"].toIntVector(), ctx->saved_data["size"].toIntVector()),
+                    ctx->saved_data["window"].toIntVector(), ctx->saved_data["size"].toIntVector(),
+                    kept.defined() ? OptionalTensor(kept) : std::nullopt),
+            {},
             {},
             {}};
   }
@@ -76,13 +83,21 @@ at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
   }
   const std::vector<int64_t> size = {window_axis(x.size(2), window).out, window_axis(x.size(3), window).out};
   const std::vector<int64_t> numbers = {window.kernel, window.stride, window.padding};
-  if (at::GradMode::is_enabled() && x.requires_grad()) return MaxPoolFunction::apply(x, numbers, size);
+  if (at::GradMode::is_enabled() && x.requires_grad()) return MaxPoolFunction::apply(x, numbers, size, /*keep=*/false)[0];
   return std::get<0>(call_forward(x, numbers, size, /*with_positions=*/false));
+}
+
+std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const PoolWindow& window) {
+  if (!at::GradMode::is_enabled() || !x.requires_grad() || !takes_kernels(x, window)) return {max_pool(x, window), x};
+  const std::vector<int64_t> size = {window_axis(x.size(2), window).out, window_axis(x.size(3), window).out};
+  const auto both =
+      MaxPoolFunction::apply(x, std::vector<int64_t>{window.kernel, window.stride, window.padding}, size, /*keep=*/true);
+  return {both[0], both[1]};
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("max_pool(Tensor x, int[] window, int[] size, bool with_positions) -> (Tensor result, Tensor positions)");
-  m.def("max_pool_backward(Tensor gradient, Tensor positions, int[] window, int[] size) -> Tensor");
+  m.def("max_pool_backward(Tensor gradient, Tensor positions, int[] window, int[] size, Tensor? added) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("max_pool", max_pool_cpu);

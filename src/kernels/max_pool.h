@@ -1,6 +1,8 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <utility>
+
 #include "kernels/host_device.h"
 
 namespace tessera {
@@ -14,6 +16,10 @@ struct PoolWindow {
 // The maximum of each window of features (N, C, H, W), as torch's max_pool2d. For channels_last features it keeps one byte per
 // maximum for the way back (torch: eight, and the features), and each pixel gathers its gradient in a fixed order.
 at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window);
+
+// The maxima, and x again for those who use it beside them (a skip): its two gradients are then added in the one pass of
+// backward.
+std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const PoolWindow& window);
 
 // Windows along one axis.
 struct WindowAxis {

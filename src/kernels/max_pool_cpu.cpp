@@ -67,7 +67,7 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cpu(const at::Tensor& x, at::IntArra
 }
 
 at::Tensor max_pool_backward_cpu(const at::Tensor& gradient, const at::Tensor& positions, at::IntArrayRef window,
-                                 at::IntArrayRef size) {
+                                 at::IntArrayRef size, const std::optional<at::Tensor>& added) {
   const int64_t channels = gradient.size(1), out_height = gradient.size(2), out_width = gradient.size(3);
   const at::Tensor out =
       at::empty({gradient.size(0), channels, size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
@@ -89,7 +89,7 @@ at::Tensor max_pool_backward_cpu(const at::Tensor& gradient, const at::Tensor& p
       }
     });
   });
-  return out;
+  return added ? out.add_(*added) : out;
 }
 
 }  // namespace tessera

@@ -102,6 +102,26 @@ TEST(MaxPool, KeepsAByteForThePlaceInTheWindow) {
   EXPECT_TRUE(positions.flatten().cpu().equal(at::arange(4, at::kByte)));
 }
 
+// What is used beside the maxima gets the sum of both gradients, whichever of them there is.
+TEST(MaxPool, KeptFeaturesGiveTheirGradientToo) {
+  for (const auto type : {at::kDouble, at::kBFloat16}) {
+    const at::Tensor a = features({2, 16, 7, 10}, type, true).requires_grad_(), b = a.detach().clone().requires_grad_();
+    const auto slope = features({2, 24, 7, 10}, type, true).narrow(1, 8, 16);  // a slice, as a concatenation gives it
+    const auto [most, kept] = max_pool_and_keep(a, {2, 2, 0});
+    EXPECT_TRUE(kept.equal(a));
+    EXPECT_TRUE(most.equal(torchs(b, {2, 2, 0})));
+    (most.square().sum() + (kept * slope).sum()).backward();
+    (torchs(b, {2, 2, 0}).square().sum() + (b * slope).sum()).backward();
+    EXPECT_TRUE(torch::allclose(a.grad(), b.grad(), type == at::kDouble ? 1e-12 : 1e-2, 1e-12));
+    a.mutable_grad().reset();
+    (max_pool_and_keep(a, {2, 2, 0}).second * slope).sum().backward();
+    EXPECT_TRUE(a.grad().equal(slope));
+    a.mutable_grad().reset();
+    max_pool_and_keep(a, {2, 2, 0}).first.sum().backward();
+    EXPECT_EQ(a.grad().sum().item<double>(), static_cast<double>(most.numel()));
+  }
+}
+
 // Rounded up, a window may be larger than what it stands on.
 TEST(MaxPool, OnePixelStays) {
   const at::Tensor x = features({1, 8, 1, 1}, at::kFloat, true);

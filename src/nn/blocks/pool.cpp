@@ -20,4 +20,9 @@ at::Tensor maxima(const at::Tensor& x, const PoolWindow& window) {
   return at::max_pool2d(x, window.kernel, window.stride, window.padding, /*dilation=*/1, window.ceil_mode);
 }
 
+std::pair<at::Tensor, at::Tensor> maxima_and_features(const at::Tensor& x, const PoolWindow& window) {
+  if (takes_fused_kernels(x) && !x.is_cpu()) return max_pool_and_keep(x, window);
+  return {maxima(x, window), x};
+}
+
 }  // namespace tessera

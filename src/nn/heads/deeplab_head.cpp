@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/resize.h"
 #include "nn/heads/pooled.h"
@@ -58,7 +59,7 @@ TorchvisionDeepLabHead::TorchvisionDeepLabHead(int64_t in, int64_t channels, int
 }
 
 at::Tensor TorchvisionDeepLabHead::forward(const Features& features) {
-  return classifier_(bn_->norm_relu(conv_(aspp_->forward(features.stages.back()))));
+  return classify_pixels(classifier_, bn_->norm_relu(conv_(aspp_->forward(features.stages.back()))));
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/resize.h"
 
@@ -35,7 +36,7 @@ TorchvisionFcnHead::TorchvisionFcnHead(int64_t in, int64_t classes, size_t stage
 }
 
 at::Tensor TorchvisionFcnHead::forward(const Features& features) {
-  return classifier_(dropout_(bn_->norm_relu(conv_(features.stages[stage_]))));
+  return classify_pixels(classifier_, dropout_(bn_->norm_relu(conv_(features.stages[stage_]))));
 }
 
 }  // namespace tessera

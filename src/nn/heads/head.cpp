@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
 
 namespace tessera {
@@ -12,7 +13,7 @@ void DecodeHead::add_classifier(int64_t channels, int64_t classes, double dropou
 }
 
 at::Tensor DecodeHead::classify(const at::Tensor& x) {
-  return conv_seg_(dropout_(x));
+  return classify_pixels(conv_seg_, dropout_(x));
 }
 
 }  // namespace tessera

@@ -3,8 +3,11 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "kernels/fused.h"
+#include "kernels/join_channels.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/checkpointed.h"
+#include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/pool.h"
 #include "nn/blocks/resize.h"
@@ -77,7 +80,19 @@ at::Tensor centre_crop(const at::Tensor& x, int64_t height, int64_t width) {
   return crop(x, (x.size(2) - height) / 2, (x.size(3) - width) / 2, height, width);
 }
 
+// The up path's transposed convolution, its bias added as it is put beside the skip.
+at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const at::Tensor& skip) {
+  const auto& conv = up->at<nn::ConvTranspose2dImpl>(0);
+  const at::Tensor risen = at::conv_transpose2d(x, conv.weight, {}, conv.options.stride());
+  return join_channels(risen, conv.bias, centre_crop(skip, risen.size(2), risen.size(3)).to(risen.scalar_type()));
+}
+
 }  // namespace
+
+// libtorch adds the bias in a pass of its own on a GPU, and for nothing on a CPU.
+bool UNetImpl::joins_in_one(const at::Tensor& x) const {
+  return config_.up == UpPath::kTransposed && !config_.checkpoint && x.is_cuda() && takes_fused_kernels(x);
+}
 
 UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(config) {
   const auto& channels = config.channels;
@@ -124,18 +139,23 @@ ModelOutput UNetImpl::forward(const at::Tensor& input) {
   std::vector<at::Tensor> skips;
   for (auto& block : down_) {
     x = run(block, {x});
-    skips.push_back(x);
-    x = maxima(x, {.kernel = 2, .stride = 2});
+    std::tie(x, skips.emplace_back()) = maxima_and_features(x, {.kernel = 2, .stride = 2});
   }
   x = dropout_(run(bottleneck_, {x}));
   for (size_t i = 0; i < up_.size(); ++i) {
     const size_t level = up_.size() - 1 - i;
+    const bool joins = config_.skips == Skips::kAll || level > 0;
+    if (joins && joins_in_one(x)) {
+      x = run(blocks_[i], {join_transposed(up_[i], x, skips[level])});
+      continue;
+    }
     x = run(up_[i], {x});
     std::vector<at::Tensor> joined{x};
-    if (config_.skips == Skips::kAll || level > 0) joined.push_back(centre_crop(skips[level], x.size(2), x.size(3)));
+    if (joins) joined.push_back(centre_crop(skips[level], x.size(2), x.size(3)));
     x = run(blocks_[i], joined);
   }
-  x = classifier_->forward(x);
+  nn::Conv2d classifier(classifier_->ptr<nn::Conv2dImpl>(0));
+  x = classifier_->size() == 1 ? classify_pixels(classifier, x) : classifier_->forward(x);
   if (config_.padding == ConvPadding::kSame) x = crop(x, 0, 0, height, width);
   return {x, {}};
 }

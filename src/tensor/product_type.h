@@ -1,0 +1,12 @@
+#pragma once
+#include <ATen/autocast_mode.h>
+
+namespace tessera {
+
+// The type that convolutions and matrix products take x in.
+inline at::ScalarType product_type(const at::Tensor& x) {
+  const c10::DeviceType device = x.device().type();
+  return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device) : x.scalar_type();
+}
+
+}  // namespace tessera
