@@ -86,30 +86,36 @@ class Step:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
 
-    def run(self):
-        """Milliseconds and the loss before the update."""
+    def run(self, steps):
+        """Milliseconds of a step, and the losses before each update."""
         self.wait()
         begin = time.perf_counter()
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.forward(self.images, self.labels)
-        loss.backward()
-        self.optimizer.step()
+        losses = []
+        for _ in range(steps):
+            self.optimizer.zero_grad(set_to_none=True)
+            loss = self.forward(self.images, self.labels)
+            loss.backward()
+            self.optimizer.step()
+            losses.append(loss.detach())
         self.wait()
-        return (time.perf_counter() - begin) * 1e3, loss.item()
+        return (time.perf_counter() - begin) * 1e3 / steps, [loss.item() for loss in losses]
 
 
 def measure(options):
     torch.backends.cudnn.benchmark = True
     step = Step(options)
-    results = []
-    for i in range(options.warmup + options.steps):
-        if i == options.warmup and step.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        results.append(step.run())
-    times = [ms for ms, _ in results[options.warmup:]]
+    group = 5 if step.device.type == "cuda" else 1  # as `tessera bench step`
+    losses = [step.run(1)[1][0] for _ in range(options.warmup)]
+    if step.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    times = []
+    for first in range(0, options.steps, group):
+        ms, found = step.run(min(group, options.steps - first))
+        times.append(ms)
+        losses += found
     peak = torch.cuda.max_memory_allocated() if step.device.type == "cuda" else None
     return {"ms_median": statistics.median(times), "ms_min": min(times), "peak_memory_bytes": peak, "parameters": step.parameters,
-            "losses": [loss for _, loss in results], "torch": torch.__version__}
+            "losses": losses, "torch": torch.__version__}
 
 
 def parse(arguments):

@@ -28,16 +28,6 @@ struct BenchArguments {
   bool profile = false;
 };
 
-nlohmann::json json_of(const std::vector<OpTime>& ops, int64_t steps) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const OpTime& op : ops) {
-    list.push_back({{"name", op.name},
-                    {"calls_per_step", static_cast<double>(op.calls) / static_cast<double>(steps)},
-                    {"ms_per_step", op.ms / static_cast<double>(steps)}});
-  }
-  return list;
-}
-
 // The part of the first batch of a run that lies at these positions.
 Batch first_batch(const Experiment& experiment, const Dataset& data, const std::vector<int64_t>& positions) {
   const Pipeline pipeline = make_pipeline(experiment.data, Split::kTrain);
@@ -70,7 +60,8 @@ struct ExchangeTimes {
   }
 };
 
-// Times optimizer steps on one fixed batch: the work of a step without the loader.
+// Times optimizer steps on one fixed batch: the work of a step without the loader. A GPU is only waited for after every fifth,
+// as a training run would not wait at all.
 void bench_step(const BenchArguments& arguments, const Experiment& experiment, World& world, const std::string& device_name) {
   const at::Device device = pick_device(device_name);
   if (experiment.train.threads > 0) at::set_num_threads(static_cast<int>(experiment.train.threads));
@@ -90,27 +81,30 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
     write_file(arguments.dump, encode_safetensors(tensors));
   }
   std::vector<double> milliseconds, losses;
+  std::vector<at::Tensor> shares;  // of the losses
   ExchangeTimes exchange;
-  for (int64_t i = 0; i < arguments.warmup + arguments.steps; ++i) {
+  const int64_t all = arguments.warmup + arguments.steps, group = device.is_cuda() ? 5 : 1;
+  for (int64_t i = 0; i < all;) {
     world.control.barrier();
     synchronize(device);
     if (i == arguments.warmup) peak_memory(device);
+    const int64_t first = i, end = std::min(i + group, i < arguments.warmup ? arguments.warmup : all);
     const auto begin = std::chrono::steady_clock::now();
-    const StepResult result = step.run(batch, i, arguments.warmup + arguments.steps, data->size());
+    for (; i < end; ++i) shares.push_back(step.run(batch, i, all, data->size()).loss);
     synchronize(device);
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    if (i >= arguments.warmup) milliseconds.push_back(ms);
-    if (i >= arguments.warmup && step.reducer() != nullptr) exchange.add(*step.reducer());
-    losses.push_back(total_of(world, result.loss));
+    if (first < arguments.warmup) continue;
+    milliseconds.push_back(ms / static_cast<double>(end - first));
+    if (step.reducer() != nullptr) exchange.add(*step.reducer());
   }
+  for (const at::Tensor& share : shares) losses.push_back(total_of(world, share));
   constexpr int64_t kProfiled = 3;
   std::vector<OpTime> ops;
   if (arguments.profile || !arguments.trace.empty()) {
-    const int64_t first = arguments.warmup + arguments.steps;
     ops = profile(
         device,
         [&] {
-          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, first + i, first + kProfiled, data->size());
+          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, all + i, all + kProfiled, data->size());
         },
         arguments.trace);
   }
@@ -126,7 +120,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
                         {"losses", losses},
                         {"environment", describe_environment()}};
   if (!world.alone()) result["exchange"] = exchange.json();
-  if (arguments.profile) result["profile"] = json_of(ops, kProfiled);
+  if (arguments.profile) result["profile"] = profile_json(ops, kProfiled);
   fmt::print("{}\n", result.dump(2));
 }
 

@@ -16,6 +16,7 @@
 #include "train/inference.h"
 #include "train/model_state.h"
 #include "train/precision.h"
+#include "train/profile.h"
 #include "weights/safetensors.h"
 
 namespace tessera {
@@ -25,6 +26,7 @@ struct EvalArguments {
   BenchModel model;
   int64_t rounds = 10, warmup = 3;
   std::string dump;
+  bool profile = false;
 };
 
 // A batch of validation images of a fixed size, and their labels.
@@ -70,27 +72,31 @@ void bench_eval(const EvalArguments& arguments) {
   const std::vector<const Placement*> placements(static_cast<size_t>(batch.images.size(0)), nullptr);
   std::vector<double> milliseconds;
   ConfusionMatrix total(num_classes);
+  const auto evaluate = [&] {
+    const std::vector<at::Tensor> maps = predictor.class_maps(batch.images, batch.max_value, placements);
+    total.reset();
+    for (size_t n = 0; n < maps.size(); ++n) total.add(batch.labels[static_cast<int64_t>(n)], maps[n].cpu());
+  };
   for (int64_t i = 0; i < arguments.warmup + arguments.rounds; ++i) {
     synchronize(device);
     if (i == arguments.warmup) peak_memory(device);
     const auto begin = std::chrono::steady_clock::now();
-    const std::vector<at::Tensor> maps = predictor.class_maps(batch.images, batch.max_value, placements);
-    total.reset();
-    for (size_t n = 0; n < maps.size(); ++n) total.add(batch.labels[static_cast<int64_t>(n)], maps[n].cpu());
+    evaluate();
     if (i >= arguments.warmup) {
       milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }
   }
   const double median = median_of(milliseconds);
   const at::Tensor predicted = total.counts().sum(0);  // by class, for a peer to compare
-  const nlohmann::json result{{"ms_median", median},
-                              {"images_per_s", 1000.0 * static_cast<double>(batch.images.size(0)) / median},
-                              {"height", batch.images.size(1)},
-                              {"width", batch.images.size(2)},
-                              {"predicted", std::vector<int64_t>(predicted.const_data_ptr<int64_t>(),
-                                                                 predicted.const_data_ptr<int64_t>() + predicted.numel())},
-                              {"peak_memory_bytes", peak_memory(device)},
-                              {"environment", describe_environment()}};
+  nlohmann::json result{{"ms_median", median},
+                        {"images_per_s", 1000.0 * static_cast<double>(batch.images.size(0)) / median},
+                        {"height", batch.images.size(1)},
+                        {"width", batch.images.size(2)},
+                        {"predicted", std::vector<int64_t>(predicted.const_data_ptr<int64_t>(),
+                                                           predicted.const_data_ptr<int64_t>() + predicted.numel())},
+                        {"peak_memory_bytes", peak_memory(device)},
+                        {"environment", describe_environment()}};
+  if (arguments.profile) result["profile"] = profile_json(profile(device, evaluate), 1);
   fmt::print("{}\n", result.dump(2));
 }
 
@@ -103,6 +109,7 @@ void add_bench_eval(CLI::App& bench) {
   command->add_option("--rounds", arguments->rounds, "batches to time")->capture_default_str()->check(CLI::PositiveNumber);
   command->add_option("--warmup", arguments->warmup, "batches before")->capture_default_str()->check(CLI::NonNegativeNumber);
   command->add_option("--dump", arguments->dump, "write the weights and the batch to this safetensors file");
+  command->add_flag("--profile", arguments->profile, "also where the time goes: kernels of a GPU, operations on a CPU");
   command->callback([arguments] { bench_eval(*arguments); });
 }
 

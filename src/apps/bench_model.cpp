@@ -51,4 +51,14 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+nlohmann::json profile_json(const std::vector<OpTime>& ops, int64_t steps) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const OpTime& op : ops) {
+    list.push_back({{"name", op.name},
+                    {"calls_per_step", static_cast<double>(op.calls) / static_cast<double>(steps)},
+                    {"ms_per_step", op.ms / static_cast<double>(steps)}});
+  }
+  return list;
+}
+
 }  // namespace tessera
