@@ -11,6 +11,7 @@
 #include "loss/loss.h"
 #include "metric/confusion_matrix.h"
 #include "tensor/device.h"
+#include "tensor/download.h"
 #include "train/environment.h"
 #include "train/evaluator.h"
 #include "train/inference.h"
@@ -60,6 +61,7 @@ void bench_eval(const EvalArguments& arguments) {
   const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
                                     static_cast<uint64_t>(experiment.train.seed));
   model->to(device, parameter_type(experiment.train.precision));
+  use_channels_last(*model);
   const EvalBatch batch = make_batch(experiment, *data);
   if (!arguments.dump.empty()) {
     NamedTensors tensors = model_state(*model);
@@ -72,20 +74,31 @@ void bench_eval(const EvalArguments& arguments) {
   const std::vector<const Placement*> placements(static_cast<size_t>(batch.images.size(0)), nullptr);
   std::vector<double> milliseconds;
   ConfusionMatrix total(num_classes);
-  const auto evaluate = [&] {
-    const std::vector<at::Tensor> maps = predictor.class_maps(batch.images, batch.max_value, placements);
+  const std::vector<at::Tensor> labels = batch.labels.unbind(0);
+  // As the evaluator: the next batch is sent off before the last one is counted.
+  Download before;
+  const auto count = [&](Download predicted) {
+    const std::vector<at::Tensor>& maps = predicted.wait();
     total.reset();
-    for (size_t n = 0; n < maps.size(); ++n) total.add(batch.labels[static_cast<int64_t>(n)], maps[n].cpu());
+    for (const ConfusionMatrix& own : count_images({labels.begin(), labels.begin() + std::ssize(maps)}, maps, num_classes))
+      total.add_counts(own.counts());
+  };
+  const auto evaluate = [&] {
+    Download predicted(predictor.class_maps(batch.images, batch.max_value, placements));
+    count(std::exchange(before, std::move(predicted)));
   };
   for (int64_t i = 0; i < arguments.warmup + arguments.rounds; ++i) {
-    synchronize(device);
-    if (i == arguments.warmup) peak_memory(device);
+    if (i == arguments.warmup) {
+      synchronize(device);
+      peak_memory(device);
+    }
     const auto begin = std::chrono::steady_clock::now();
     evaluate();
     if (i >= arguments.warmup) {
       milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }
   }
+  count(std::move(before));
   const double median = median_of(milliseconds);
   const at::Tensor predicted = total.counts().sum(0);  // by class, for a peer to compare
   nlohmann::json result{{"ms_median", median},

@@ -45,4 +45,11 @@ void SegmentationModel::train(bool on) {
   for (const auto& part : frozen_) part->eval();
 }
 
+void use_channels_last(SegmentationModel& model) {
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& value : model.parameters()) {
+    if (value.dim() == 4) value.set_data(value.contiguous(at::MemoryFormat::ChannelsLast));
+  }
+}
+
 }  // namespace tessera

@@ -67,4 +67,7 @@ std::vector<std::string> model_names();
 
 int64_t count_parameters(const torch::nn::Module& model);
 
+// Stores the weights of convolutions in the order in which those of channels_last images read them, as a training step does.
+void use_channels_last(SegmentationModel& model);
+
 }  // namespace tessera

@@ -1,5 +1,6 @@
 #include "train/evaluator.h"
 
+#include <ATen/Parallel.h>
 #include <torch/types.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include "core/parallel_map.h"
 #include "core/rank_status.h"
 #include "data/transforms/make_pipeline.h"
+#include "tensor/download.h"
 
 namespace tessera {
 namespace {
@@ -23,7 +25,7 @@ struct Loaded {
 // A group of images whose predictions a GPU may still be working on.
 struct Measured {
   std::vector<Loaded> group;
-  std::vector<at::Tensor> predicted;
+  Download predicted;
 };
 
 }  // namespace
@@ -34,6 +36,18 @@ at::Tensor image_tensor(const Image& image) {
   const void* from = image.is_bytes() ? static_cast<const void*>(image.bytes().data()) : image.floats().data();
   if (result.numel() > 0) std::memcpy(result.mutable_data_ptr(), from, result.nbytes());
   return result;
+}
+
+std::vector<ConfusionMatrix> count_images(const std::vector<at::Tensor>& labels, const std::vector<at::Tensor>& predicted,
+                                          int num_classes) {
+  std::vector<ConfusionMatrix> matrices(labels.size(), ConfusionMatrix(num_classes));
+  at::parallel_for(0, static_cast<int64_t>(labels.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      matrices[i] = ConfusionMatrix(num_classes);
+      matrices[i].add(labels[i], predicted[i]);
+    }
+  });
+  return matrices;
 }
 
 Evaluator::Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine,
@@ -69,16 +83,17 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   ConfusionMatrix total(num_classes);
   EvalResult result;
 
-  const auto count = [&](const Measured& measured) {
-    for (size_t i = 0; i < measured.group.size(); ++i) {
-      const EvalSample& sample = *measured.group[i].good;
-      ConfusionMatrix own(num_classes);
-      own.add(torch::from_blob(const_cast<int16_t*>(sample.labels.labels.data()), {sample.labels.height, sample.labels.width},
-                               torch::kInt16),
-              measured.predicted[i].cpu());
-      total.add_counts(own.counts());
-      if (const double iou = own.report().mean_iou_present; std::isfinite(iou)) {
-        result.images.push_back({measured.group[i].index, sample.sample.id, iou});
+  const auto count = [&](Measured measured) {
+    std::vector<at::Tensor> labels;
+    for (const Loaded& item : measured.group) {
+      const LabelMap& own = item.good->labels;
+      labels.push_back(torch::from_blob(const_cast<int16_t*>(own.labels.data()), {own.height, own.width}, torch::kInt16));
+    }
+    const std::vector<ConfusionMatrix> matrices = count_images(labels, measured.predicted.wait(), num_classes);
+    for (size_t i = 0; i < matrices.size(); ++i) {
+      total.add_counts(matrices[i].counts());
+      if (const double iou = matrices[i].report().mean_iou_present; std::isfinite(iou)) {
+        result.images.push_back({measured.group[i].index, measured.group[i].good->sample.id, iou});
       }
     }
     result.num_images += static_cast<int64_t>(measured.group.size());
@@ -94,7 +109,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
       placements.push_back(experiment_.eval.at == EvalSize::kOriginal ? &item.good->sample.placement : nullptr);
     }
     Measured measured;
-    measured.predicted = predictor.class_maps(at::cat(images), group[0].good->sample.image.max_value, placements);
+    measured.predicted = Download(predictor.class_maps(at::cat(images), group[0].good->sample.image.max_value, placements));
     measured.group = std::exchange(group, {});
     count(std::exchange(before, std::move(measured)));
   };
@@ -129,7 +144,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     if (progress) progress(++done);
   }
   measure(group);
-  count(before);
+  count(std::move(before));
 
   const at::Tensor counts = total.counts().contiguous();
   result.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());

@@ -34,6 +34,10 @@ struct EvalSample {
   LabelMap labels;  // at the size asked for by eval.at
 };
 
+// A matrix for each image, counted side by side on the CPU.
+std::vector<ConfusionMatrix> count_images(const std::vector<at::Tensor>& labels, const std::vector<at::Tensor>& predicted,
+                                          int num_classes);
+
 // Measures a model on every sample of a data set exactly once. Bad samples are quarantined and left out, never replaced.
 class Evaluator {
  public:

@@ -36,6 +36,7 @@ TrainedModel load_trained(const std::filesystem::path& given, const std::vector<
   ModelPtr model = make_model(experiment.model, shape, 0);
   model->to(device, parameter_type(experiment.train.precision));
   load_model_state(*model, checkpoint.model);
+  if (experiment.train.channels_last) use_channels_last(*model);
   model->eval();
   return {folder, experiment, checkpoint.classes, checkpoint.state.step, model, device};
 }

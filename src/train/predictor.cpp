@@ -9,6 +9,7 @@
 #include "data/normalize.h"
 #include "kernels/fused.h"
 #include "kernels/upsample_argmax.h"
+#include "tensor/upload.h"
 #include "train/backend.h"
 #include "train/precision.h"
 #include "train/window_bands.h"
@@ -72,9 +73,13 @@ bool Predictor::averages_views() const {
   return eval_.flip || eval_.scales.size() > 1;
 }
 
-void Predictor::begin(bool windowed) const {
+void Predictor::begin(const at::Tensor& images) const {
   model_->eval();
-  set_up_backend(train_, device_, /*fixed_shapes=*/windowed);
+  // Trying convolution algorithms out pays for shapes that come again.
+  const Shape shape{images.size(0), images.size(1), images.size(2)};
+  const bool known = windowed(images.size(1), images.size(2)) || shapes_.contains(shape);
+  shapes_.insert(shape);
+  set_up_backend(train_, device_, /*fixed_shapes=*/known);
 }
 
 bool Predictor::windowed(int64_t height, int64_t width) const {
@@ -84,9 +89,11 @@ bool Predictor::windowed(int64_t height, int64_t width) const {
 
 ImageScores Predictor::scores(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
-  begin(windowed(images.size(1), images.size(2)));
-  const at::Tensor x = normalize_images(images.to(device_), max_value, normalize_, parameter_type(train_.precision));
-  if (!averages_views() && eval_.scales.at(0) == 1.0) return view_scores(x);
+  begin(images);
+  const bool whole = !averages_views() && eval_.scales.at(0) == 1.0;
+  const at::Tensor x = normalize_images(upload(images, device_), max_value, normalize_,
+                                        whole ? input_type(train_.precision) : parameter_type(train_.precision));
+  if (whole) return view_scores(x);
   at::Tensor sum;
   for (const double scale : eval_.scales) {
     const auto height = std::max<int64_t>(1, std::llround(static_cast<double>(x.size(2)) * scale));
@@ -138,12 +145,12 @@ ImageScores Predictor::network(const at::Tensor& x) const {
 // Pixels are normalised window by window too: as floats a large image would be four times itself.
 at::Tensor Predictor::banded_classes(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
-  begin(windowed(images.size(1), images.size(2)));
+  begin(images);
   const auto cut = [&](int64_t image, const WindowCorner& corner, Size size) {
     return images.narrow(0, image, 1).narrow(1, corner.y, size.height).narrow(2, corner.x, size.width);
   };
   const auto network_scores = [&](const at::Tensor& windows) {
-    return network(normalize_images(windows.to(device_), max_value, normalize_, parameter_type(train_.precision))).full();
+    return network(normalize_images(upload(windows, device_), max_value, normalize_, input_type(train_.precision))).full();
   };
   const at::Tensor classes = at::empty({images.size(0), images.size(1), images.size(2)}, at::kShort);
   average_windows({images.size(0), images.size(1), images.size(2), cut, network_scores}, eval_.window,

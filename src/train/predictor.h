@@ -1,6 +1,9 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <array>
+#include <set>
+
 #include "config/experiment.h"
 #include "data/sample.h"
 #include "nn/model.h"
@@ -39,7 +42,7 @@ class Predictor {
                                      const std::vector<const Placement*>& placements) const;
 
  private:
-  void begin(bool windowed) const;
+  void begin(const at::Tensor& images) const;
   bool windowed(int64_t height, int64_t width) const;
   ImageScores view_scores(const at::Tensor& x) const;  // x: (N, C, H, W) normalised
   ImageScores network(const at::Tensor& x) const;      // whole frame, any size
@@ -58,6 +61,8 @@ class Predictor {
   TrainConfig train_;
   ModelPtr model_;
   at::Device device_;
+  using Shape = std::array<int64_t, 3>;
+  mutable std::set<Shape> shapes_;  // of images seen
 };
 
 }  // namespace tessera

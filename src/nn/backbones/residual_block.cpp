@@ -12,7 +12,7 @@ class Downsample : public Layer {
  public:
   Downsample(int64_t in, int64_t out, int64_t stride)
       : conv_(register_module("0", plain_conv(in, out, {.stride = stride}))), bn_(register_module("1", BatchNorm2d(out))) {}
-  at::Tensor forward(const at::Tensor& x) override { return bn_(conv_(x)); }
+  at::Tensor forward(const at::Tensor& x) override { return conv_norm(conv_, bn_, x); }
 
  private:
   torch::nn::Conv2d conv_;
@@ -26,7 +26,8 @@ class AverageDownsample : public Layer {
       : stride_(stride), conv_(register_module("1", plain_conv(in, out, {}))), bn_(register_module("2", BatchNorm2d(out))) {}
   at::Tensor forward(const at::Tensor& x) override {
     const bool pools = stride_ > 1;
-    return bn_(conv_(pools ? at::avg_pool2d(x, stride_, stride_, 0, /*ceil_mode=*/true, /*count_include_pad=*/false) : x));
+    return conv_norm(conv_, bn_,
+                     pools ? at::avg_pool2d(x, stride_, stride_, 0, /*ceil_mode=*/true, /*count_include_pad=*/false) : x);
   }
 
  private:
@@ -60,7 +61,7 @@ BasicBlock::BasicBlock(const ResidualShape& s) : ResidualBlock(s) {
 }
 
 at::Tensor BasicBlock::branch(const at::Tensor& x, const at::Tensor& shortcut) {
-  return bn2_->norm_add_relu(conv2_(bn1_->norm_relu(conv1_(x))), shortcut);
+  return conv_norm_add_relu(conv2_, bn2_, conv_norm_relu(conv1_, bn1_, x), shortcut);
 }
 
 Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
@@ -74,8 +75,8 @@ Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
 }
 
 at::Tensor Bottleneck::branch(const at::Tensor& x, const at::Tensor& shortcut) {
-  const at::Tensor inner = bn2_->norm_relu(conv2_(bn1_->norm_relu(conv1_(x))));
-  return bn3_->norm_add_relu(conv3_(inner), shortcut);
+  const at::Tensor inner = conv_norm_relu(conv2_, bn2_, conv_norm_relu(conv1_, bn1_, x));
+  return conv_norm_add_relu(conv3_, bn3_, inner, shortcut);
 }
 
 }  // namespace tessera

@@ -39,7 +39,7 @@ class DeepStem : public Layer {
   }
   at::Tensor forward(const at::Tensor& x) override {
     at::Tensor y = x;
-    for (size_t i = 0; i < convs_.size(); ++i) y = norms_[i]->norm_relu(convs_[i](y));
+    for (size_t i = 0; i < convs_.size(); ++i) y = conv_norm_relu(convs_[i], norms_[i], y);
     return y;
   }
 
@@ -104,7 +104,7 @@ ResNet::ResNet(const ResNetLayout& layout, const BackboneConfig& config, int64_t
 }
 
 at::Tensor ResNet::stem(const at::Tensor& x) {
-  return deep_stem_ ? deep_stem_->forward(x) : bn1_->norm_relu(conv1_(x));
+  return deep_stem_ ? deep_stem_->forward(x) : conv_norm_relu(conv1_, bn1_, x);
 }
 
 Features ResNet::forward(const at::Tensor& input) {

@@ -44,6 +44,28 @@ at::Tensor BatchNorm2dImpl::norm_add_relu(const at::Tensor& x, const at::Tensor&
   return run(x, residual, /*relu=*/true);
 }
 
+const FoldedConv& BatchNorm2dImpl::fold(const torch::nn::Conv2dImpl& conv, at::ScalarType type) {
+  std::vector<int64_t> now{static_cast<int64_t>(type)};
+  for (const at::Tensor& part : {conv.weight, conv.bias, weight, bias, running_mean, running_var}) {
+    if (!part.defined()) continue;
+    now.push_back(part._version());
+    now.push_back(reinterpret_cast<int64_t>(part.const_data_ptr()));
+  }
+  if (folded_.weight.defined() && now == folded_of_) return folded_;
+  const at::Tensor scale = weight.to(at::kDouble) / (running_var.to(at::kDouble) + eps_).sqrt();
+  const at::Tensor mean = conv.bias.defined() ? running_mean - conv.bias : running_mean;
+  const at::Tensor whole = conv.weight.to(at::kDouble) * scale.view({-1, 1, 1, 1});
+  folded_ = {whole.to(type).contiguous(at::MemoryFormat::ChannelsLast), (bias - mean.to(at::kDouble) * scale).to(type)};
+  folded_of_ = now;
+  return folded_;
+}
+
+// Steps change weights without changing their version: see Note [Arena].
+void BatchNorm2dImpl::train(bool on) {
+  if (on) folded_ = {};
+  torch::nn::Module::train(on);
+}
+
 at::Tensor BatchNorm2dImpl::run(const at::Tensor& x, const at::Tensor& residual, bool relu) {
   if (!takes_fused_kernels(x) && (!is_training() || step_context().norm_rows == 0)) {
     at::Tensor y = by_libtorch(x);

@@ -1,6 +1,9 @@
 #pragma once
 #include <torch/nn/module.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/nn/pimpl.h>
+
+#include <vector>
 
 namespace tessera {
 
@@ -9,6 +12,11 @@ namespace tessera {
 // in one forward pass. A pass that holds several units normalises each by its own statistics, and the running averages take
 // one update per unit, in order. So a batch of 16 in units of 4 gives the same result as one pass of 16, two of 8 or four
 // of 4. A unit whose samples lie on several ranks has the statistics of all of them.
+
+// A convolution's weights (channels_last) and bias with the running averages of a batch norm behind it in them.
+struct FoldedConv {
+  at::Tensor weight, bias;
+};
 
 // Batch norm over (N, C, H, W) with the parameters, buffers and arithmetic of torch.nn.BatchNorm2d, and what often follows it:
 // one fused operation where kernels/norm_act.h has one.
@@ -22,6 +30,10 @@ class BatchNorm2dImpl : public torch::nn::Module {
   bool takes_offset(const at::Tensor& x) const;
   at::Tensor norm_add_relu(const at::Tensor& x, const at::Tensor& residual);
 
+  // For inference, of the one convolution before it. Kept until the weights change or training goes on.
+  const FoldedConv& fold(const torch::nn::Conv2dImpl& conv, at::ScalarType type);
+  void train(bool on = true) override;
+
   double momentum() const { return momentum_; }
 
   at::Tensor weight, bias, running_mean, running_var;
@@ -32,6 +44,8 @@ class BatchNorm2dImpl : public torch::nn::Module {
   at::Tensor with_running_averages(const at::Tensor& x, const at::Tensor& residual, bool relu);
   at::Tensor with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu);
   double eps_, momentum_;
+  FoldedConv folded_;
+  std::vector<int64_t> folded_of_;  // versions of what it was made of
 };
 TORCH_MODULE(BatchNorm2d);
 

@@ -96,6 +96,35 @@ TEST(BatchNorm, BiasBeforeItIsNotAdded) {
   EXPECT_TRUE(torch::allclose(conv_norm_relu(conv, norm, x), added->norm_relu(conv(x)), 1e-12, 1e-12));
 }
 
+TEST(BatchNorm, FoldsIntoTheConvolutionBeforeIt) {
+  torch::manual_seed(5);
+  BatchNorm2d norm(5);
+  norm->to(torch::kDouble);
+  const at::NoGradGuard no_grad;
+  for (const bool bias : {false, true}) {
+    torch::nn::Conv2d conv(torch::nn::Conv2dOptions(3, 5, 3).padding(1).bias(bias));
+    conv->to(torch::kDouble);
+    for (at::Tensor* part : {&norm->weight, &norm->bias, &norm->running_mean}) part->normal_();
+    norm->running_var.uniform_(0.5, 2);
+    norm->eval();
+    const at::Tensor x = torch::randn({2, 3, 5, 7}, torch::kDouble);
+    const auto expect_equal = [&] {
+      const FoldedConv& folded = norm->fold(*conv, torch::kDouble);
+      const at::Tensor y = torch::conv2d(x, folded.weight, folded.bias, 1, 1);
+      EXPECT_TRUE(torch::allclose(y, norm(conv(x)), 1e-12, 1e-12));
+    };
+    expect_equal();
+    const void* const kept = norm->fold(*conv, torch::kDouble).weight.data_ptr();
+    EXPECT_EQ(norm->fold(*conv, torch::kDouble).weight.data_ptr(), kept);
+    norm->running_mean.add_(1);  // a checkpoint is loaded
+    expect_equal();
+    norm->train();
+    conv->weight.variable_data().mul_(2);  // as a step does it, unseen
+    norm->eval();
+    expect_equal();
+  }
+}
+
 TEST(BatchNorm, StatisticsGoToTheSinkByUnit) {
   struct Sink : NormStatistics {
     void add(const at::Tensor& running, const at::Tensor& value, int64_t unit, double) override {

@@ -1,25 +1,8 @@
 #include "nn/blocks/conv.h"
 
-#include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
 namespace tessera {
-namespace {
-
-// y, through which `parameter` gets a gradient of zero: ranks wait for the gradient of every parameter.
-struct ZeroGradient : torch::autograd::Function<ZeroGradient> {
-  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& y, const at::Tensor& parameter) {
-    ctx->save_for_backward({parameter});
-    return y;
-  }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& gradients) {
-    return {gradients[0], at::zeros_like(ctx->get_saved_variables()[0])};
-  }
-};
-
-}  // namespace
-
 torch::nn::Conv2d plain_conv(int64_t in, int64_t out, const ConvShape& shape) {
   return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, shape.kernel)
                                .stride(shape.stride)
@@ -33,19 +16,11 @@ torch::nn::Conv2d classifier_conv(int64_t in, int64_t classes, int64_t kernel) {
   return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, classes, kernel).padding(kernel / 2));
 }
 
-at::Tensor conv_norm_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x) {
-  if (!conv->bias.defined() || !norm->takes_offset(x)) return norm->norm_relu(conv(x));
-  const auto& options = conv->options;
-  const auto padding = std::get<torch::ExpandingArray<2>>(options.padding());
-  const at::Tensor y = at::conv2d(x, conv->weight, {}, options.stride(), padding, options.dilation(), options.groups());
-  return ZeroGradient::apply(norm->norm_relu(y, conv->bias), conv->bias);
-}
-
 ConvBlock::ConvBlock(int64_t in, int64_t out, const ConvShape& shape, const ConvNames& names)
     : conv_(register_module(names.conv, plain_conv(in, out, shape))), bn_(register_module(names.bn, BatchNorm2d(out))) {}
 
 at::Tensor ConvBlock::forward(const at::Tensor& x) {
-  return bn_->norm_relu(conv_(x));
+  return conv_norm_relu(conv_, bn_, x);
 }
 
 SeparableConvBlock::SeparableConvBlock(int64_t in, int64_t out, int64_t dilation)

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "nn/blocks/batch_norm.h"
+#include "nn/blocks/conv_norm.h"
 #include "nn/blocks/layer.h"
 
 namespace tessera {
@@ -20,10 +20,6 @@ torch::nn::Conv2d plain_conv(int64_t in, int64_t out, const ConvShape& shape);
 
 // The last layer of a head: 1x1 or 3x3, with bias.
 torch::nn::Conv2d classifier_conv(int64_t in, int64_t classes, int64_t kernel = 1);
-
-// Convolution -> batch norm -> ReLU. In training a bias of the convolution is not added: batch norm takes out what it adds,
-// so only the running mean sees it, and its gradient is zero.
-at::Tensor conv_norm_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x);
 
 // What convolution and batch norm are called: libraries differ, and weights are found by name.
 struct ConvNames {

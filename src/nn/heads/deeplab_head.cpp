@@ -17,7 +17,7 @@ class Projection : public Layer {
       : conv_(register_module("0", plain_conv(in, out, {}))),
         bn_(register_module("1", BatchNorm2d(out))),
         dropout_(register_module("3", ElementDropout(dropout))) {}
-  at::Tensor forward(const at::Tensor& x) override { return dropout_(bn_->norm_relu(conv_(x))); }
+  at::Tensor forward(const at::Tensor& x) override { return dropout_(conv_norm_relu(conv_, bn_, x)); }
 
  private:
   torch::nn::Conv2d conv_;
@@ -59,7 +59,7 @@ TorchvisionDeepLabHead::TorchvisionDeepLabHead(int64_t in, int64_t channels, int
 }
 
 at::Tensor TorchvisionDeepLabHead::forward(const Features& features) {
-  return classify_pixels(classifier_, bn_->norm_relu(conv_(aspp_->forward(features.stages.back()))));
+  return classify_pixels(classifier_, conv_norm_relu(conv_, bn_, aspp_->forward(features.stages.back())));
 }
 
 }  // namespace tessera

@@ -36,7 +36,7 @@ TorchvisionFcnHead::TorchvisionFcnHead(int64_t in, int64_t classes, size_t stage
 }
 
 at::Tensor TorchvisionFcnHead::forward(const Features& features) {
-  return classify_pixels(classifier_, dropout_(bn_->norm_relu(conv_(features.stages[stage_]))));
+  return classify_pixels(classifier_, dropout_(conv_norm_relu(conv_, bn_, features.stages[stage_])));
 }
 
 }  // namespace tessera

@@ -1,0 +1,75 @@
+#include "nn/blocks/conv_norm.h"
+
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/types.h>
+
+#include "kernels/fused.h"
+#include "tensor/product_type.h"
+
+namespace tessera {
+namespace {
+
+// y, through which `parameter` gets a gradient of zero: ranks wait for the gradient of every parameter.
+struct ZeroGradient : torch::autograd::Function<ZeroGradient> {
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& y, const at::Tensor& parameter) {
+    ctx->save_for_backward({parameter});
+    return y;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::variable_list& gradients) {
+    return {gradients[0], at::zeros_like(ctx->get_saved_variables()[0])};
+  }
+};
+
+at::IntArrayRef padding_of(const torch::nn::Conv2dImpl& conv) {
+  return std::get<torch::ExpandingArray<2>>(conv.options.padding());
+}
+
+at::Tensor without_bias(const torch::nn::Conv2dImpl& conv, const at::Tensor& x) {
+  const auto& options = conv.options;
+  return at::conv2d(x, conv.weight, {}, options.stride(), padding_of(conv), options.dilation(), options.groups());
+}
+
+// On a CPU the convolution would not do the ReLU, and the norm does it on its one pass.
+bool folds(const BatchNorm2dImpl& norm, const at::Tensor& x) {
+  return x.is_cuda() && !norm.is_training() && !at::GradMode::is_enabled() && takes_fused_kernels(x);
+}
+
+at::Tensor folded(const torch::nn::Conv2dImpl& conv, BatchNorm2dImpl& norm, const at::Tensor& given, const at::Tensor& residual,
+                  bool relu) {
+  const at::ScalarType type = product_type(given);
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const FoldedConv& with_norm = norm.fold(conv, type);
+  const auto& options = conv.options;
+  const at::Tensor x = given.to(type);
+  if (type != at::kDouble && relu) {
+    if (!residual.defined())
+      return at::cudnn_convolution_relu(x, with_norm.weight, with_norm.bias, options.stride(), padding_of(conv),
+                                        options.dilation(), options.groups());
+    return at::cudnn_convolution_add_relu(x, with_norm.weight, residual.to(type), /*alpha=*/1.0, with_norm.bias,
+                                          options.stride(), padding_of(conv), options.dilation(), options.groups());
+  }
+  at::Tensor y =
+      at::conv2d(x, with_norm.weight, with_norm.bias, options.stride(), padding_of(conv), options.dilation(), options.groups());
+  if (residual.defined()) y.add_(residual);
+  return relu ? y.relu_() : y;
+}
+
+}  // namespace
+
+at::Tensor conv_norm(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x) {
+  return folds(*norm, x) ? folded(*conv, *norm, x, {}, /*relu=*/false) : norm(conv(x));
+}
+
+at::Tensor conv_norm_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x) {
+  if (folds(*norm, x)) return folded(*conv, *norm, x, {}, /*relu=*/true);
+  if (!conv->bias.defined() || !norm->takes_offset(x)) return norm->norm_relu(conv(x));
+  return ZeroGradient::apply(norm->norm_relu(without_bias(*conv, x), conv->bias), conv->bias);
+}
+
+at::Tensor conv_norm_add_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, const at::Tensor& residual) {
+  if (folds(*norm, x)) return folded(*conv, *norm, x, residual, /*relu=*/true);
+  return norm->norm_add_relu(conv(x), residual);
+}
+
+}  // namespace tessera
