@@ -4,36 +4,54 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 
-#include "cuda/norm_rows.h"
+#include "cuda/norm_shapes.h"
 
 namespace tessera {
 
-// Groups [first, first + at most kMostGroups) of those that end at `ends`, in about `blocks` blocks of packs of `pack`
-// channels.
-inline NormRows norm_rows(int64_t channels, int64_t pixels, at::IntArrayRef ends, size_t first, int pack, int64_t blocks) {
-  constexpr int64_t kRowsOfAThread = 4;
-  NormRows rows{};
-  rows.channels = channels;
-  rows.pixels = pixels;
-  rows.start = first == 0 ? 0 : ends[first - 1];
-  rows.groups = static_cast<int>(std::min<size_t>(kMostGroups, ends.size() - first));
-  rows.columns = 1;
-  while (rows.columns < 32 && rows.columns * pack < channels) rows.columns *= 2;
-  int64_t longest = 0;
-  for (int g = 0; g < rows.groups; ++g) {
-    rows.ends[g] = static_cast<int>(ends[first + static_cast<size_t>(g)]);
-    longest = std::max(longest, rows.count(g));
+inline constexpr int kProcessors = 132;  // of an H200; not asked for, as sums would then depend on the GPU
+
+// A stretch's packs: of powers of two up to `most` that which leaves the fewest threads without channels.
+inline int column_bits_for(int64_t packs, int64_t most) {
+  int best = 0;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int bits = 0; 1 << bits <= most; ++bits) {
+    const int64_t columns = 1 << bits, filled = (packs + columns - 1) / columns * columns;
+    if (columns / 2 >= packs) break;
+    if (columns > 8 && filled > least) continue;
+    best = bits;
+    least = filled;
   }
-  const int64_t stretch = rows.columns * pack, stretches = (channels + stretch - 1) / stretch;
-  const int64_t wanted = std::max<int64_t>(1, blocks / (stretches * rows.groups));
-  rows.chunk_rows = std::max((longest + wanted - 1) / wanted, kNormThreads / rows.columns * kRowsOfAThread);
-  rows.chunks = static_cast<int>((longest + rows.chunk_rows - 1) / rows.chunk_rows);
-  return rows;
+  return best;
 }
 
-// Four blocks on each of an H200's 132 processors keep its memory busy; the fewer sums, the less there is to add up at the end.
-inline constexpr int64_t kSumBlocks = 528, kApplyBlocks = 2112;
+// Groups [first, first + at most kMostGroups) of those that end at `ends`, in packs of `pack` channels.
+inline NormRows norm_rows(const at::Tensor& x, at::IntArrayRef ends, size_t first, int pack, int most_channels,
+                          const NormShape& shape) {
+  TORCH_CHECK(x.numel() / x.size(1) <= std::numeric_limits<int>::max() / 2, "batch norm expects up to 2^30 pixels, got ",
+              x.numel() / x.size(1));
+  NormRows rows{};
+  rows.channels = x.size(1);
+  rows.pixels = static_cast<int>(x.size(2) * x.size(3));
+  rows.start = static_cast<int>(first == 0 ? 0 : ends[first - 1]);
+  rows.groups = static_cast<int>(std::min<size_t>(kMostGroups, ends.size() - first));
+  const int64_t packs = (rows.channels + pack - 1) / pack;
+  rows.column_bits = column_bits_for(packs, std::min(32, most_channels / pack));
+  rows.tile_rows = (shape.threads >> rows.column_bits) * shape.unroll;
+  int most_tiles = 0;
+  for (int g = 0; g < rows.groups; ++g) {
+    rows.ends[g] = static_cast<int>(ends[first + static_cast<size_t>(g)]);
+    most_tiles = std::max(most_tiles, rows.tiles(g));
+  }
+  // As many blocks as run at once, or fewer when each then still has the same number of tiles.
+  const int64_t stretches = (packs + rows.columns() - 1) / rows.columns();
+  const int64_t room = std::max<int64_t>(
+      1, kProcessors * shape.blocks * (!shape.reverse && norm_variant() >= 4 ? 8 : 1) / (stretches * rows.groups));
+  const int64_t each = (most_tiles + room - 1) / room;
+  rows.chunks = static_cast<int>((most_tiles + each - 1) / each);
+  return rows;
+}
 
 template <class Call>
 void with_norm_type(at::ScalarType type, Call&& call) {
@@ -45,42 +63,27 @@ void with_norm_type(at::ScalarType type, Call&& call) {
   }
 }
 
-// Calls call(S{}, pack, rows, first group) for all groups, kMostGroups at a time.
+// Calls call(S{}, pack, number of its kNormShapes, first group) for all groups, kMostGroups at a time.
 template <class Call>
-void for_each_launch(const at::Tensor& x, at::IntArrayRef ends, std::initializer_list<const void*> pointers, int64_t blocks,
-                     Call&& call) {
+void for_each_launch(const at::Tensor& x, at::IntArrayRef ends, std::initializer_list<const void*> pointers, Call&& call) {
   with_norm_type(x.scalar_type(), [&](auto zero) {
     using S = decltype(zero);
     constexpr int kWide = 16 / static_cast<int>(sizeof(S));
     bool wide = x.size(1) % kWide == 0;
-    for (const void* pointer : pointers) wide = wide && reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+    for (const void* pointer : pointers) wide = wide && is_aligned(pointer);
     for (size_t first = 0; first < ends.size(); first += kMostGroups) {
-      const NormRows rows = norm_rows(x.size(1), x.size(2) * x.size(3), ends, first, wide ? kWide : 1, blocks);
       if (wide) {
-        call(zero, std::integral_constant<int, kWide>{}, rows, static_cast<int64_t>(first));
+        with_norm_shapes<S, kWide>([&](auto shapes) { call(zero, std::integral_constant<int, kWide>{}, shapes, first); });
       } else {
-        call(zero, std::integral_constant<int, 1>{}, rows, static_cast<int64_t>(first));
+        with_norm_shapes<S, 1>([&](auto shapes) { call(zero, std::integral_constant<int, 1>{}, shapes, first); });
       }
     }
   });
 }
 
 inline dim3 grid_of(const NormRows& rows, int pack) {
-  const int64_t stretch = rows.columns * pack;
-  return {static_cast<unsigned>((rows.channels + stretch - 1) / stretch), static_cast<unsigned>(rows.chunks),
+  return {blocks_for(rows.channels, rows.columns() * pack), static_cast<unsigned>(rows.chunks),
           static_cast<unsigned>(rows.groups)};
-}
-inline unsigned end_grid_of(const NormRows& rows) {
-  return static_cast<unsigned>((rows.channels + PartialSums::kChannels - 1) / PartialSums::kChannels);
-}
-inline int end_threads_of(const NormRows& rows) {
-  int lanes = 1;
-  while (lanes < PartialSums::kMostLanes && lanes < rows.chunks) lanes *= 2;
-  return PartialSums::kChannels * lanes;
-}
-
-inline at::Tensor scratch_for(const NormRows& rows, const at::Tensor& x) {
-  return at::empty({rows.groups, rows.chunks, 2, rows.channels}, at::TensorOptions(x.device()).dtype(at::kDouble));
 }
 
 // Activations are channels_last on GPUs. Another layout is turned around and back, which costs what one of these kernels costs:

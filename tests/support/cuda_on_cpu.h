@@ -23,6 +23,9 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
   unsigned x, y, z;
 };
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
 inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace tessera {
@@ -111,6 +114,15 @@ inline int __ffs(int bits) {
 template <class T>
 T __ldg(const T* from) {
   return *from;
+}
+template <class T>
+T __ldcs(const T* from) {
+  return *from;
+}
+inline unsigned atomicInc(unsigned* to, unsigned last) {
+  const unsigned before = *to;
+  *to = before >= last ? 0 : before + 1;
+  return before;
 }
 template <class T, class U>
 T atomicAdd(T* to, U value) {

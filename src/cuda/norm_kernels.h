@@ -1,0 +1,215 @@
+#pragma once
+// The kernels of norm_act.cu.
+#include "cuda/norm_forms.h"
+#include "cuda/norm_shapes.h"
+#include "cuda/norm_sums.h"
+
+namespace tessera {
+namespace {
+
+// Blocks of a stretch of channels that are done, all 0 between launches. Launches take turns through the list, so that those
+// which run at the same time on several streams have counters of their own.
+constexpr unsigned kCounters = 1 << 16;
+__device__ unsigned counters[kCounters];
+
+// Whether the block is the last of its stretch.
+__device__ bool ends_stretch(unsigned first_counter) {
+  return comes_last(counters + (first_counter + blockIdx.x) % kCounters, gridDim.y * gridDim.z);
+}
+
+template <class S, int kPack, int kShapes>
+__global__ void __launch_bounds__(kNormShapes[kShapes].moments.threads, kNormShapes[kShapes].moments.blocks)
+    moments_kernel(NormRows rows, const S* x, BlockSums sums, unsigned first_counter, double* moments, Compute<S>* running_mean,
+                   Compute<S>* running_var, double momentum) {
+  using T = Compute<S>;
+  constexpr NormShape kShape = kNormShapes[kShapes].moments;
+  const NormPlace<kPack, kShape> place(rows);
+  // Relative to the block's first row: then sums of squares cannot cancel by more than its number of rows.
+  T origin[kPack] = {}, sum[kPack] = {}, squares[kPack] = {};
+  T* const origins = shared_memory<T>() + 2 * (kShape.threads / 32) * rows.columns() * kPack;
+  const S* const inputs[] = {x};
+  place.for_each_row(
+      inputs,
+      [&] {
+        if (place.tiles <= 0 || place.channel >= rows.channels) return;
+        const Pack<S, kPack> first = load_pack<kPack>(x + place.first_offset());
+        for (int k = 0; k < kPack; ++k) origin[k] = static_cast<T>(first.value[k]);
+        for (int k = 0; k < kPack && place.row_lane == 0; ++k) origins[place.column * kPack + k] = origin[k];
+      },
+      [&](int64_t, const Pack<S, kPack>* in) {
+#pragma unroll
+        for (int k = 0; k < kPack; ++k) {
+          const T d = static_cast<T>(in[0].value[k]) - origin[k];
+          sum[k] += d;
+          squares[k] += d * d;
+        }
+      });
+  const auto count = static_cast<double>(ChunkRows(rows, place.group).of(static_cast<int>(blockIdx.y)));
+  SumPair* const to = sums.of(rows, place.group, static_cast<int>(blockIdx.y)) + place.first_channel;
+  add_up_rows(place, rows, sum, squares, [&](int i, T first, T second) {
+    const double total = static_cast<double>(first), deviations = static_cast<double>(second) - total * total / count;
+    to[i] = {static_cast<double>(origins[i]) + total / count, deviations < 0 ? 0 : deviations};  // a NaN stays
+  });
+  if (!ends_stretch(first_counter)) return;
+
+  // Mean and variance of each group from those of its blocks, relative to any of these: in float64 it is near enough.
+  const LastBlock<kPack, kShape> last(place, rows);
+  const int64_t c = last.channel;
+  last.for_each_group(
+      rows, sums,
+      [](int rows_of_chunk, const SumPair& pair, const SumPair& front) {
+        const double d = pair.first - front.first;
+        return SumPair{rows_of_chunk * d, pair.second + rows_of_chunk * d * d};
+      },
+      [&](int g, const SumPair& found, const SumPair& front) {
+        const double all = rows.count(g), d = found.first / all, spread = found.second / all - d * d;
+        moments[2 * g * rows.channels + c] = front.first + d;
+        moments[(2 * g + 1) * rows.channels + c] = spread < 0 ? 0 : spread;
+      });
+  // One update of the running averages per group, in order.
+  if (running_mean == nullptr || !last.inside || last.lane != 0) return;
+  double mean = static_cast<double>(running_mean[c]), var = static_cast<double>(running_var[c]);
+  for (int g = 0; g < rows.groups; ++g) {
+    const double all = rows.count(g);
+    mean = (1 - momentum) * mean + momentum * moments[2 * g * rows.channels + c];
+    var = (1 - momentum) * var + momentum * (all / (all - 1)) * moments[(2 * g + 1) * rows.channels + c];
+    mean = static_cast<double>(static_cast<T>(mean));
+    var = static_cast<double>(static_cast<T>(var));
+  }
+  running_mean[c] = static_cast<T>(mean);
+  running_var[c] = static_cast<T>(var);
+}
+
+template <class S, int kPack, int kShapes, bool kResidual, bool kRelu>
+__global__ void __launch_bounds__(norm_apply_shape(kShapes, kResidual).threads, norm_apply_shape(kShapes, kResidual).blocks)
+    apply_kernel(NormRows rows, const S* x, const S* residual, S* y, NormNumbers<Compute<S>> numbers) {
+  using T = Compute<S>;
+  constexpr NormShape kShape = norm_apply_shape(kShapes, kResidual);
+  const NormPlace<kPack, kShape> place(rows);
+  OutputForm<T, kPack> form;
+  const auto prepare = [&] { form.prepare(place, rows, numbers); };
+  const auto use = [&](int64_t offset, const Pack<S, kPack>* in) {
+    Pack<S, kPack> out;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      T v = form.of(static_cast<T>(in[0].value[k]), k);
+      if constexpr (kResidual) v += static_cast<T>(in[1].value[k]);
+      out.value[k] = static_cast<S>(kRelu && v < T(0) ? T(0) : v);  // a NaN stays
+    }
+    store_pack(y + offset, out);
+  };
+  if constexpr (kResidual) {
+    const S* const inputs[] = {x, residual};
+    place.for_each_row(inputs, prepare, use);
+  } else {
+    const S* const inputs[] = {x};
+    place.for_each_row(inputs, prepare, use);
+  }
+}
+
+// How it is known where ReLU cut.
+enum class Gate {
+  kNone,    // there was none
+  kForm,    // from x
+  kOutput,  // from the result
+};
+
+// Sums of dy' and dy' * (x - centre), where dy' is dy with 0 where ReLU cut. With Gate::kOutput `gated` gets dy'; else y and it
+// are null. In the end means over each group, and the gradients of weight and bias, to which further launches add.
+template <class S, int kPack, int kShapes, Gate kGate>
+__global__ void __launch_bounds__(kNormShapes[kShapes].sums.threads, kNormShapes[kShapes].sums.blocks)
+    sums_kernel(NormRows rows, const S* dy, const S* x, const S* y, S* gated, NormNumbers<Compute<S>> numbers, BlockSums sums,
+                unsigned first_counter, bool further, double* means, Compute<S>* weight_grad, Compute<S>* bias_grad) {
+  using T = Compute<S>;
+  constexpr NormShape kShape = kNormShapes[kShapes].sums;
+  const NormPlace<kPack, kShape> place(rows);
+  T sum[kPack] = {}, dot[kPack] = {};
+  OutputForm<T, kPack> form;
+  const auto prepare = [&] { form.prepare(place, rows, numbers); };
+  const auto use = [&](int64_t offset, const Pack<S, kPack>* in) {
+    Pack<S, kPack> out = in[0];
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      const T value = static_cast<T>(in[1].value[k]);
+      if constexpr (kGate == Gate::kOutput) {
+        if (static_cast<T>(in[2].value[k]) <= T(0)) out.value[k] = S(0);
+      } else if constexpr (kGate == Gate::kForm) {
+        if (form.of(value, k) <= T(0)) out.value[k] = S(0);
+      }
+      const T slope = static_cast<T>(out.value[k]);
+      sum[k] += slope;
+      dot[k] += slope * (value - form.centre[k]);
+    }
+    if constexpr (kGate == Gate::kOutput) store_pack(gated + offset, out);
+  };
+  if constexpr (kGate == Gate::kOutput) {
+    const S* const inputs[] = {dy, x, y};
+    place.for_each_row(inputs, prepare, use);
+  } else {
+    const S* const inputs[] = {dy, x};
+    place.for_each_row(inputs, prepare, use);
+  }
+  SumPair* const to = sums.of(rows, place.group, static_cast<int>(blockIdx.y)) + place.first_channel;
+  add_up_rows(place, rows, sum, dot, [&](int i, T first, T second) {
+    to[i] = {static_cast<double>(first), static_cast<double>(second)};
+  });
+  if (!ends_stretch(first_counter)) return;
+
+  const LastBlock<kPack, kShape> last(place, rows);
+  const int64_t c = last.channel;
+  last.for_each_group(
+      rows, sums, [](int, const SumPair& pair, const SumPair&) { return pair; },
+      [&](int g, const SumPair& found, const SumPair&) {
+        const ChannelSplit<T> split(numbers.moments, rows.channels, g, c, numbers.eps);
+        const double all = rows.count(g), dot_of_rest = static_cast<double>(split.rest) * found.first;
+        means[2 * g * rows.channels + c] = found.first / all;
+        means[(2 * g + 1) * rows.channels + c] = (found.second - dot_of_rest) * static_cast<double>(split.inverse) / all;
+      });
+  if (!last.inside || last.lane != 0) return;
+  double of_weight = 0, of_bias = 0;
+  for (int g = 0; g < rows.groups; ++g) {
+    of_bias += rows.count(g) * means[2 * g * rows.channels + c];
+    of_weight += rows.count(g) * means[(2 * g + 1) * rows.channels + c];
+  }
+  weight_grad[c] = static_cast<T>(of_weight) + (further ? weight_grad[c] : T(0));
+  bias_grad[c] = static_cast<T>(of_bias) + (further ? bias_grad[c] : T(0));
+}
+
+// means: null where the moments are constants.
+template <class S, int kPack, int kShapes, bool kRelu>
+__global__ void __launch_bounds__(kNormShapes[kShapes].backward.threads, kNormShapes[kShapes].backward.blocks)
+    backward_kernel(NormRows rows, const S* dy, const S* x, S* dx, NormNumbers<Compute<S>> numbers, const double* means) {
+  using T = Compute<S>;
+  constexpr NormShape kShape = kNormShapes[kShapes].backward;
+  const NormPlace<kPack, kShape> place(rows);
+  OutputForm<T, kPack> form;
+  T of_x[kPack], constant[kPack];
+  const S* const inputs[] = {dy, x};
+  place.for_each_row(
+      inputs,
+      [&] {
+        const int stretch = rows.columns() * kPack;
+        T* const more = shared_memory<T>() + OutputForm<T, kPack>::kLists * stretch;
+        form.prepare(place, rows, numbers, [&](int64_t c, int i, const ChannelSplit<T>& split, T scale) {
+          const double* const pair = means + 2 * place.group * rows.channels + c;
+          const T slope = means == nullptr ? T(0) : -scale * split.inverse * static_cast<T>(pair[rows.channels]);
+          more[i] = slope;
+          more[stretch + i] = means == nullptr ? T(0) : -scale * static_cast<T>(pair[0]) - split.rest * slope;
+        });
+        read_channels(more + place.column * kPack, of_x);
+        read_channels(more + stretch + place.column * kPack, constant);
+      },
+      [&](int64_t offset, const Pack<S, kPack>* in) {
+        Pack<S, kPack> out;
+#pragma unroll
+        for (int k = 0; k < kPack; ++k) {
+          const T value = static_cast<T>(in[1].value[k]);
+          const T slope = kRelu && form.of(value, k) <= T(0) ? T(0) : static_cast<T>(in[0].value[k]);
+          out.value[k] = static_cast<S>(form.scale[k] * slope + (of_x[k] * (value - form.centre[k]) + constant[k]));
+        }
+        store_pack(dx + offset, out);
+      });
+}
+
+}  // namespace
+}  // namespace tessera
