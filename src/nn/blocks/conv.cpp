@@ -2,7 +2,18 @@
 
 #include <torch/types.h>
 
+#include "kernels/depthwise_conv.h"
+#include "kernels/fused.h"
+
 namespace tessera {
+namespace {
+
+// What depthwise_conv computes.
+bool is_depthwise3x3(const ConvShape& shape, int64_t in, int64_t out) {
+  return shape.kernel == 3 && shape.stride == 1 && shape.groups > 1 && shape.groups == in && in == out;
+}
+
+}  // namespace
 
 torch::nn::Conv2d plain_conv(int64_t in, int64_t out, const ConvShape& shape) {
   return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, shape.kernel)
@@ -18,10 +29,15 @@ torch::nn::Conv2d classifier_conv(int64_t in, int64_t classes, int64_t kernel) {
 }
 
 ConvBlock::ConvBlock(int64_t in, int64_t out, const ConvShape& shape, const ConvNames& names)
-    : conv_(register_module(names.conv, plain_conv(in, out, shape))), bn_(register_module(names.bn, BatchNorm2d(out))) {}
+    : dilation_(shape.dilation),
+      depthwise3x3_(is_depthwise3x3(shape, in, out)),
+      conv_(register_module(names.conv, plain_conv(in, out, shape))),
+      bn_(register_module(names.bn, BatchNorm2d(out))) {}
 
 at::Tensor ConvBlock::forward(const at::Tensor& x) {
-  return bn_->norm_relu(conv_(x));
+  // On a CPU libtorch's is as good.
+  const bool fused = depthwise3x3_ && takes_fused_kernels(x) && !x.is_cpu();
+  return bn_->norm_relu(fused ? depthwise_conv(x, conv_->weight, dilation_) : conv_(x));
 }
 
 SeparableConvBlock::SeparableConvBlock(int64_t in, int64_t out, int64_t dilation)
