@@ -43,9 +43,16 @@ __device__ __forceinline__ void load_taps(const T* weight, bool mirrored, T (&ta
   }
 }
 
+template <class S, int V>
+__device__ __forceinline__ void read_channels(const S* from, Sum<S> (&to)[V]) {
+  const Channels<S, V> values = load_channels<S, V>(from);
+#pragma unroll
+  for (int k = 0; k < V; ++k) to[k] = static_cast<Sum<S>>(values.value[k]);
+}
+
 // Adds up the sums of all threads that have the same channels, in a fixed order, and leaves them for the block's tile.
 template <int V, class T>
-__device__ void leave_sums(T (&sums)[kTaps][V], const DepthwisePlan& plan, T* parts) {
+__device__ void leave_sums(T (&sums)[kTaps][V], const DepthwisePlan& plan, const DepthwiseBlock& block, T* parts) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int numbers = plan.lanes * V * kTaps;
 #pragma unroll
@@ -57,7 +64,7 @@ __device__ void leave_sums(T (&sums)[kTaps][V], const DepthwisePlan& plan, T* pa
     }
   }
   T* const shared = shared_memory<T>();
-  __syncthreads();  // nobody reads the window any more
+  __syncthreads();  // the window has been read
   if (lane < plan.lanes) {
 #pragma unroll
     for (int t = 0; t < kTaps; ++t) {
@@ -66,80 +73,87 @@ __device__ void leave_sums(T (&sums)[kTaps][V], const DepthwisePlan& plan, T* pa
     }
   }
   __syncthreads();
-  const DepthwiseTile tile(plan, blockIdx.x);
-  const int64_t first = static_cast<int64_t>(tile.chunk) * numbers, all = static_cast<int64_t>(plan.channels) * kTaps;
+  const int64_t first = static_cast<int64_t>(block.chunk) * numbers, all = static_cast<int64_t>(plan.channels) * kTaps;
   for (int i = static_cast<int>(threadIdx.x); i < numbers && first + i < all; i += kTileThreads) {
     T sum = 0;
     for (int w = 0; w < kTileThreads / 32; ++w) sum += shared[w * numbers + i];
-    parts[tile.number * all + first + i] = sum;
+    parts[block.tile * all + first + i] = sum;
   }
 }
 
-template <class S, int V, bool kWindowed, bool kBackward>
+// Whole: the window and, backward, the tile of x lie in shared memory; else they are read from the caches.
+template <class S, int V, bool kWhole, bool kBackward>
 __global__ void __launch_bounds__(kTileThreads, kBackward ? 3 : 4)
     depthwise_kernel(const DepthwiseArgs<S> a, const __grid_constant__ DepthwisePlan plan) {
   using T = Sum<S>;
-  using Offset = std::conditional_t<kWindowed, int, int64_t>;
-  const DepthwiseTile tile(plan, blockIdx.x);
+  using Offset = std::conditional_t<kWhole, int, int64_t>;
+  __shared__ int row_of[kWindowRows], column_of[kWindowColumns];
+  const DepthwiseBlock block(plan, blockIdx.x);
+  const PhaseSpan &rows = block.rows, &columns = block.columns;
+  const int height = plan.rows.size, width = plan.columns.size;
   const int lane = static_cast<int>(threadIdx.x) % plan.lanes, slot = static_cast<int>(threadIdx.x) / plan.lanes;
-  const int first_channel = tile.chunk * plan.lanes * V, channel = first_channel + lane * V;
-  const int64_t image = tile.image * plan.height * plan.width * plan.channels;
-  if constexpr (kWindowed) tile.begin_window(plan, a.source + image, first_channel, shared_memory<unsigned char>());
-
-  // The source's pixel (y, x) is at corner + y * line + x * pixel.
-  const S* const corner = kWindowed ? shared_memory<S>() + lane * V : a.source + image + channel;
-  const int top = kWindowed ? tile.top : 0, left = kWindowed ? tile.left : 0;
-  const Offset pixel = kWindowed ? plan.lanes * V : plan.channels;
-  const Offset line = (kWindowed ? plan.pitch : plan.width) * pixel;
-
+  const int channel = (block.chunk * plan.lanes + lane) * V;
+  const int64_t image = block.image * height * width * plan.channels;
+  block.fill(plan, row_of, column_of);
+  unsigned char* const window = shared_memory<unsigned char>();
+  unsigned char* const centres = window + plan.window_bytes();
+  if constexpr (kWhole) {
+    block.begin_rows(plan, a.source + image, row_of, column_of, rows.slots, window);
+    if constexpr (kBackward) block.begin_rows(plan, a.x + image, row_of + rows.lead, column_of, rows.own, centres);
+  }
   T taps[kTaps][V], sums[kTaps][V] = {};
   const bool inside = channel < plan.channels;
   if (inside) load_taps<V>(a.weight + static_cast<int64_t>(channel) * kTaps, kBackward, taps);
-  if constexpr (kWindowed) {
+  if constexpr (kWhole) {
     wait_for_copies();
     __syncthreads();
   }
-  const int slots = kTileThreads / plan.lanes, row_lanes = slots / plan.chain_lanes;
+
+  // From a tap to the one below it, and to the one beside it.
+  const Offset below = kWhole ? plan.rows.tile_phases * plan.pitch * plan.lanes * V
+                              : static_cast<Offset>(plan.rows.dilation) * width * plan.channels;
+  const Offset beside =
+      kWhole ? plan.columns.tile_phases * plan.lanes * V : static_cast<Offset>(plan.columns.dilation) * plan.channels;
+  const int64_t step = static_cast<int64_t>(plan.columns.dilation) * plan.channels;
+  const int row_lanes = kTileThreads / plan.lanes / plan.chain_lanes;
   for (int chain = inside ? slot / row_lanes : plan.chains; chain < plan.chains; chain += plan.chain_lanes) {
-    const int start = chain % plan.phases + chain / plan.phases * kChain * plan.dilation;
-    const int count = min(kChain, (tile.columns - start + plan.dilation - 1) / plan.dilation);
-    if (start >= tile.columns) continue;
-    for (int row = slot % row_lanes; row < tile.rows; row += row_lanes) {
-      const int y = tile.y + row;
-      const int64_t place = image + (static_cast<int64_t>(y) * plan.width + tile.x + start) * plan.channels + channel;
-      const int64_t step = static_cast<int64_t>(plan.dilation) * plan.channels;
-      Channels<S, V> centre[kBackward ? kChain : 1] = {};
-      if constexpr (kBackward) {
-#pragma unroll
-        for (int i = 0; i < kChain; ++i) {
-          if (i < count) centre[i] = load_channels<S, V>(a.x + place + i * step);
-        }
-      }
-      T out[kChain][V] = {};
+    const int run = chain / plan.columns.tile_phases * kChain;  // steps of the tile before this chain
+    const int column = columns.lead + run * plan.columns.tile_phases + chain % plan.columns.tile_phases;
+    const int x = column < columns.slots ? column_of[column] : -1;
+    if (x < 0 || run >= columns.steps) continue;
+    const int count = min(min(kChain, columns.steps - run), (width - x + plan.columns.dilation - 1) / plan.columns.dilation);
+    for (int row = slot % row_lanes; row < rows.own; row += row_lanes) {
+      const int y = row_of[rows.lead + row];
+      if (y < 0) continue;
+      const int64_t place = image + (static_cast<int64_t>(y) * width + x) * plan.channels + channel;
+      const int here = (row * plan.pitch + column) * plan.lanes * V + lane * V;
+      const S* const source =
+          kWhole ? reinterpret_cast<const S*>(window) + here + rows.lead * plan.pitch * plan.lanes * V : a.source + place;
+      const S* const centre = kWhole ? reinterpret_cast<const S*>(centres) + here : a.x + place;
+      const bool has_row[3] = {y >= plan.rows.dilation, true, y + plan.rows.dilation < height};
+      T out[kChain][V] = {}, middle[kChain][V] = {};
 #pragma unroll
       for (int j = -1; j <= kChain; ++j) {  // the column that pixel j of the chain stands in
         if (j > count) break;
-        const int column = tile.x + start + j * plan.dilation;
-        if (column >= 0 && column < plan.width) {
-          Channels<S, V> around[3];
+        if constexpr (kBackward) {
+          if (j + 1 < kChain && j + 1 < count) read_channels(centre + (j + 1) * beside, middle[j + 1]);
+        }
+        if ((j >= 0 || x >= plan.columns.dilation) && x + j * plan.columns.dilation < width) {
+          T around[3][V] = {};
 #pragma unroll
           for (int r = 0; r < 3; ++r) {
-            const int above = y + (r - 1) * plan.dilation;
-            around[r] = above >= 0 && above < plan.height
-                            ? load_channels<S, V>(corner + (above - top) * line + (column - left) * pixel)
-                            : Channels<S, V>{};
+            if (has_row[r]) read_channels(source + (r - 1) * below + j * beside, around[r]);
           }
 #pragma unroll
           for (int r = 0; r < 3; ++r) {
 #pragma unroll
-            for (int k = 0; k < V; ++k) {
-              const T value = static_cast<T>(around[r].value[k]);
+            for (int s = 0; s < 3; ++s) {
+              const int i = j + 1 - s;  // the pixel that has this column as its tap s
+              if (i < 0 || i >= kChain) continue;
 #pragma unroll
-              for (int s = 0; s < 3; ++s) {
-                const int i = j + 1 - s;  // the pixel that has this value as its tap (r, s)
-                if (i < 0 || i >= kChain) continue;
-                out[i][k] += value * taps[3 * r + s][k];
-                if constexpr (kBackward) sums[3 * r + s][k] += value * static_cast<T>(centre[i].value[k]);
+              for (int k = 0; k < V; ++k) {
+                out[i][k] += around[r][k] * taps[3 * r + s][k];
+                if constexpr (kBackward) sums[3 * r + s][k] += around[r][k] * middle[i][k];
               }
             }
           }
@@ -148,7 +162,7 @@ __global__ void __launch_bounds__(kTileThreads, kBackward ? 3 : 4)
       }
     }
   }
-  if constexpr (kBackward) leave_sums<V>(sums, plan, a.parts);
+  if constexpr (kBackward) leave_sums<V>(sums, plan, block, a.parts);
 }
 
 // 16 bytes a thread forward; backward 8, for its sums need as many registers as its weights.
@@ -156,16 +170,21 @@ template <class S, bool kBackward>
 constexpr int kWide = (kBackward ? 8 : 16) / static_cast<int>(sizeof(S));
 
 template <class S, bool kBackward>
-void start_depthwise(const DepthwiseArgs<S>& a, const DepthwisePlan& plan, int64_t images, bool whole) {
-  const int64_t blocks = images * plan.down * plan.across * plan.chunks;
-  TORCH_CHECK(blocks <= INT32_MAX, blocks, " blocks are too many for one launch");
+DepthwisePlan plan_for(const at::Tensor& x, int64_t dilation, bool whole) {
+  return depthwise_plan(x.size(2), x.size(3), x.size(1), dilation, whole ? kWide<S, kBackward> : 1, sizeof(S), whole);
+}
+
+template <class S, bool kBackward>
+void start_depthwise(const DepthwiseArgs<S>& a, const DepthwisePlan& plan, int64_t tiles, bool whole) {
+  TORCH_CHECK(tiles * plan.chunks <= INT32_MAX, tiles * plan.chunks, " blocks are too many for one launch");
   constexpr int V = kWide<S, kBackward>;
-  const int sum_bytes = kTileThreads / 32 * plan.lanes * (whole ? V : 1) * kTaps * static_cast<int>(sizeof(Sum<S>));
-  const auto kernel = plan.windowed ? depthwise_kernel<S, V, true, kBackward>
-                      : whole       ? depthwise_kernel<S, V, false, kBackward>
-                                    : depthwise_kernel<S, 1, false, kBackward>;
-  launch(kernel, static_cast<unsigned>(blocks), kTileThreads,
-         static_cast<size_t>(std::max(plan.window_bytes, kBackward ? sum_bytes : 0)), a, plan);
+  int bytes = whole ? plan.window_bytes() : 0;
+  if (kBackward) {
+    const int sums = kTileThreads / 32 * plan.lanes * (whole ? V : 1) * kTaps * static_cast<int>(sizeof(Sum<S>));
+    bytes = std::max(whole ? bytes + plan.tile_bytes() : 0, sums);
+  }
+  launch(whole ? depthwise_kernel<S, V, true, kBackward> : depthwise_kernel<S, 1, false, kBackward>,
+         static_cast<unsigned>(tiles * plan.chunks), kTileThreads, static_cast<size_t>(bytes), a, plan);
 }
 
 // Other layouts are turned around and back; activations on GPUs are channels_last.
@@ -176,6 +195,7 @@ at::Tensor laid_out_as(const at::Tensor& x, const at::Tensor& result) {
   return x.is_contiguous() ? result.contiguous() : result;
 }
 
+// Whether pixels can be moved 16 bytes at a time.
 bool is_whole(const at::Tensor& x) {
   return x.size(1) * x.element_size() % 16 == 0 && reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;
 }
@@ -195,8 +215,8 @@ at::Tensor depthwise_conv_cuda(const at::Tensor& x, const at::Tensor& weight, in
     const DepthwiseArgs<scalar_t> a{pixels.const_data_ptr<scalar_t>(), taps.const_data_ptr<Sum<scalar_t>>(),
                                     result.mutable_data_ptr<scalar_t>(), nullptr, nullptr};
     const bool whole = is_whole(pixels);
-    const DepthwisePlan plan = depthwise_plan(pixels, dilation, whole ? kWide<scalar_t, false> : 1, whole);
-    start_depthwise<scalar_t, false>(a, plan, x.size(0), whole);
+    const DepthwisePlan plan = plan_for<scalar_t, false>(x, dilation, whole);
+    start_depthwise<scalar_t, false>(a, plan, plan.tiles(x.size(0)), whole);
   });
   return laid_out_as(x, result);
 }
@@ -211,13 +231,13 @@ std::tuple<at::Tensor, at::Tensor> depthwise_conv_backward_cuda(const at::Tensor
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "depthwise_conv_backward", [&] {
     using T = Sum<scalar_t>;
     const bool whole = is_whole(pixels) && is_whole(slopes);
-    const DepthwisePlan plan = depthwise_plan(pixels, dilation, whole ? kWide<scalar_t, true> : 1, whole);
-    const int64_t tiles = x.size(0) * plan.down * plan.across;
+    const DepthwisePlan plan = plan_for<scalar_t, true>(x, dilation, whole);
+    const int64_t tiles = plan.tiles(x.size(0));
     const at::Tensor parts = at::empty({tiles, weight.numel()}, weight.options());
     const DepthwiseArgs<scalar_t> a{slopes.const_data_ptr<scalar_t>(), taps.const_data_ptr<T>(),
                                     dx.mutable_data_ptr<scalar_t>(), pixels.const_data_ptr<scalar_t>(),
                                     parts.mutable_data_ptr<T>()};
-    start_depthwise<scalar_t, true>(a, plan, x.size(0), whole);
+    start_depthwise<scalar_t, true>(a, plan, tiles, whole);
     column_sums(parts.const_data_ptr<T>(), dweight.mutable_data_ptr<T>(), tiles, weight.numel());
   });
   return {laid_out_as(x, dx), dweight};

@@ -1,8 +1,11 @@
 #pragma once
-// How the kernel of depthwise_conv.cu cuts its work: a block has a tile of output pixels and a chunk of channels; its threads
-// take chains of pixels.
-#include <ATen/core/Tensor.h>
-
+// How the kernel of depthwise_conv.cu cuts its work.
+//
+// Note [Phases] Pixels that a dilation d does not reach from one another, even in many steps, have nothing to do with one
+// another: an axis falls into d phases, x = phase + step * d, each an axis of its own with dilation 1. A tile has several
+// phases and a run of steps of each; its window has one step more at either end, if the image has. Slots number a window's
+// pixels along an axis: step by step, the phases of a step side by side, so that a tap is always `phases` slots away. Where all
+// steps fit, a window is its tile and nothing is read twice, however large the dilation.
 #include <algorithm>
 
 #include "cuda/async_copy.h"
@@ -11,98 +14,142 @@
 namespace tessera {
 
 inline constexpr int kTileThreads = 128;
-inline constexpr int kTileRows = 16, kTileColumns = 32;  // at most, where an image is cut at all
-inline constexpr int kChunkBytes = 64;                   // of a pixel: two sectors; wider chunks would leave smaller tiles
-inline constexpr int kChain = 8;                         // output pixels, a dilation apart, that a thread slides over
+inline constexpr int kWindowRows = 18, kWindowColumns = 34;  // most slots; backward three blocks share a multiprocessor
+inline constexpr int kChunkBytes = 64;  // of a pixel: two sectors; wider chunks would leave smaller windows
+inline constexpr int kChain = 8;        // steps that a thread slides over
 inline constexpr int kMostChainLanes = 4;
-inline constexpr int kWindowBytes = 72 << 10;  // three blocks share an H200's multiprocessor, one fits a GeForce's
 
-struct DepthwisePlan {
-  int height, width, channels, dilation;
-  int rows, columns, down, across;       // of a tile; tiles of an image
-  int lanes, chunks;                     // vectors of a chunk, a power of two; chunks of a pixel
-  int phases, chains, chain_lanes;       // columns before the first repeats a dilation further; chains of a tile's row
-  bool windowed;                         // the window lies in shared memory
-  int pitch, pixel_bytes, window_bytes;  // of it: pixels from row to row, odd, so that rows side by side meet no bank twice
+// One axis of an image, see Note [Phases].
+struct PhaseAxis {
+  int size, dilation, steps;                    // steps: of phase 0, the longest
+  int tile_phases, tile_steps, groups, pieces;  // a tile's share, and how many tiles that makes
+  int slots;                                    // of the largest window
 
-  void cut(int most_rows, int most_columns) {
-    down = static_cast<int>(divide_up(height, most_rows));
-    across = static_cast<int>(divide_up(width, most_columns));
-    rows = static_cast<int>(divide_up(height, down));
-    columns = static_cast<int>(divide_up(width, across));
-    pitch = std::min(width, columns + 2 * dilation) | 1;
-    const int64_t bytes = static_cast<int64_t>(std::min(height, rows + 2 * dilation)) * pitch * pixel_bytes;
-    windowed = bytes <= kWindowBytes;
-    window_bytes = windowed ? static_cast<int>(bytes) : 0;
-  }
+  __host__ __device__ int tiles() const { return groups * pieces; }
 };
 
-// For vectors of `vector` channels; `whole`: pixels are multiples of 16 bytes. A tile's window has a dilation more on each
-// side, as far as the image goes. Where that would be more than the tile itself the image stays whole. What does not fit shared
-// memory is read from the caches.
-inline DepthwisePlan depthwise_plan(const at::Tensor& x, int64_t dilation, int vector, bool whole) {
+inline PhaseAxis cut_axis(int64_t size, int64_t dilation, int most_slots) {
+  PhaseAxis axis{};
+  axis.size = static_cast<int>(size);
+  axis.dilation = static_cast<int>(std::min(size, dilation));  // past the image's edge one is like another
+  axis.steps = static_cast<int>(divide_up(size, axis.dilation));
+  const int last = axis.size - (axis.steps - 1) * axis.dilation;  // phases that have the last step
+  const auto slots = [&](int phases) { return (axis.steps - 1) * phases + std::min(phases, last); };
+  if (axis.steps > most_slots) {
+    axis.tile_phases = 1;
+    axis.groups = axis.dilation;
+    axis.pieces = static_cast<int>(divide_up(axis.steps, most_slots - 2));
+    axis.tile_steps = static_cast<int>(divide_up(axis.steps, axis.pieces));
+    axis.slots = std::min(axis.steps, axis.tile_steps + 2);
+    return axis;
+  }
+  int phases = axis.dilation;
+  while (slots(phases) > most_slots) --phases;
+  axis.groups = static_cast<int>(divide_up(axis.dilation, phases));
+  axis.tile_phases = static_cast<int>(divide_up(axis.dilation, axis.groups));
+  axis.pieces = 1;
+  axis.tile_steps = axis.steps;
+  axis.slots = slots(axis.tile_phases);
+  return axis;
+}
+
+// A tile's share of an axis. Its own pixels are slots [lead, lead + own) of the window's [0, slots).
+struct PhaseSpan {
+  __device__ PhaseSpan(const PhaseAxis& axis, int tile)
+      : phase(tile % axis.groups * axis.tile_phases),
+        begin(max(0, tile / axis.groups * axis.tile_steps - 1)),
+        steps(min(axis.tile_steps, axis.steps - tile / axis.groups * axis.tile_steps)),
+        lead((tile / axis.groups * axis.tile_steps - begin) * axis.tile_phases) {
+    const int end = min(axis.steps, tile / axis.groups * axis.tile_steps + axis.tile_steps + 1);
+    slots = min(axis.slots, (end - begin) * axis.tile_phases);
+    own = min(slots - lead, steps * axis.tile_phases);
+  }
+
+  // Which pixel a slot has, -1 for none.
+  __device__ int pixel(const PhaseAxis& axis, int slot) const {
+    const int of = phase + slot % axis.tile_phases, at = of + (begin + slot / axis.tile_phases) * axis.dilation;
+    return of < axis.dilation && at < axis.size ? at : -1;
+  }
+
+  int phase, begin, steps, lead, slots, own;
+};
+
+struct DepthwisePlan {
+  PhaseAxis rows, columns;
+  int channels;
+  int lanes, chunks;        // vectors of a chunk, a power of two; chunks of a pixel
+  int chains, chain_lanes;  // of a tile's row; threads that share them
+  int pitch, pixel_bytes;   // shared memory: slots from row to row, odd, so that rows side by side meet no bank twice
+
+  int64_t tiles(int64_t images) const { return images * rows.tiles() * columns.tiles(); }
+  __host__ __device__ int window_bytes() const { return rows.slots * pitch * pixel_bytes; }
+  int tile_bytes() const { return std::min(rows.slots, rows.tile_phases * rows.tile_steps) * pitch * pixel_bytes; }
+};
+
+// For images of height x width x channels in vectors of `vector` numbers of `size` bytes; `whole`: see is_whole.
+inline DepthwisePlan depthwise_plan(int64_t height, int64_t width, int64_t channels, int64_t dilation, int vector, int size,
+                                    bool whole) {
   DepthwisePlan plan{};
-  plan.channels = static_cast<int>(x.size(1));
-  plan.height = static_cast<int>(x.size(2));
-  plan.width = static_cast<int>(x.size(3));
-  // Past the image's edge one dilation is like another.
-  plan.dilation = static_cast<int>(std::min<int64_t>(dilation, std::max(plan.height, plan.width)));
-  const int bytes = vector * static_cast<int>(x.element_size()), most_lanes = whole ? kChunkBytes / bytes : 32;
+  plan.rows = cut_axis(height, dilation, kWindowRows);
+  plan.columns = cut_axis(width, dilation, kWindowColumns);
+  plan.channels = static_cast<int>(channels);
+  const int most_lanes = whole ? kChunkBytes / (vector * size) : 32;
   plan.lanes = 1;
   while (plan.lanes < most_lanes && plan.lanes * vector < plan.channels) plan.lanes *= 2;
-  plan.chunks = static_cast<int>(divide_up(plan.channels, plan.lanes * vector));
-  plan.pixel_bytes = plan.lanes * bytes;
-  if (2 * plan.dilation > kTileRows) plan.cut(plan.height, plan.width);
-  if (!plan.windowed) plan.cut(kTileRows, kTileColumns);
-  plan.windowed = plan.windowed && whole;
-  plan.phases = std::min(plan.dilation, plan.columns);
-  plan.chains = plan.phases * static_cast<int>(divide_up(divide_up(plan.columns, plan.dilation), kChain));
+  plan.chunks = static_cast<int>(divide_up(channels, plan.lanes * vector));
+  plan.chains = plan.columns.tile_phases * static_cast<int>(divide_up(plan.columns.tile_steps, kChain));
   plan.chain_lanes = 1;
   while (plan.chain_lanes < kMostChainLanes && plan.chain_lanes < plan.chains) plan.chain_lanes *= 2;
+  plan.pitch = plan.columns.slots | 1;
+  plan.pixel_bytes = plan.lanes * vector * size;
   return plan;
 }
 
-// A block's tile: outputs [y, y + rows) x [x, x + columns) of an image, and the window that they read.
-struct DepthwiseTile {
-  __device__ DepthwiseTile(const DepthwisePlan& plan, int64_t block) {
-    chunk = static_cast<int>(block % plan.chunks);
-    number = block / plan.chunks;
-    image = number / (plan.down * plan.across);
-    const int place = static_cast<int>(number % (plan.down * plan.across));
-    y = place / plan.across * plan.rows;
-    x = place % plan.across * plan.columns;
-    rows = min(plan.rows, plan.height - y);
-    columns = min(plan.columns, plan.width - x);
-    top = max(0, y - plan.dilation);
-    left = max(0, x - plan.dilation);
-    window_rows = min(plan.height, y + rows + plan.dilation) - top;
-    window_columns = min(plan.width, x + columns + plan.dilation) - left;
+// A block's place: a chunk of channels of a tile, and which pixels its slots have.
+struct DepthwiseBlock {
+  __device__ DepthwiseBlock(const DepthwisePlan& plan, int64_t block)
+      : chunk(static_cast<int>(block % plan.chunks)),
+        tile(block / plan.chunks),
+        image(tile / (plan.rows.tiles() * plan.columns.tiles())),
+        rows(plan.rows, static_cast<int>(tile / plan.columns.tiles() % plan.rows.tiles())),
+        columns(plan.columns, static_cast<int>(tile % plan.columns.tiles())) {}
+
+  // All threads together, before anything else.
+  __device__ void fill(const DepthwisePlan& plan, int* row_of, int* column_of) const {
+    const int i = static_cast<int>(threadIdx.x);
+    if (i < rows.slots) row_of[i] = rows.pixel(plan.rows, i);
+    if (i < columns.slots) column_of[i] = columns.pixel(plan.columns, i);
+    __syncthreads();
   }
 
-  // Begins to bring the window of an image's channels from `channel` on; all threads together.
+  // Begins to bring `count` rows of slots of an image into shared memory, all threads together.
   template <class S>
-  __device__ void begin_window(const DepthwisePlan& plan, const S* from, int channel, unsigned char* window) const {
+  __device__ void begin_rows(const DepthwisePlan& plan, const S* from, const int* row_of, const int* column_of, int count,
+                             unsigned char* to) const {
     constexpr int kPiece = 16 / static_cast<int>(sizeof(S));
-    const int pieces = plan.pixel_bytes / 16, step = kTileThreads / pieces;
-    const int piece = static_cast<int>(threadIdx.x) % pieces, pixel = static_cast<int>(threadIdx.x) / pieces;
-    if (channel + piece * kPiece >= plan.channels) return;
-    const int step_rows = step / window_columns, step_columns = step % window_columns;
-    int row = pixel / window_columns, column = pixel % window_columns;
-    const S* const corner = from + (static_cast<int64_t>(top) * plan.width + left) * plan.channels + channel + piece * kPiece;
-    while (row < window_rows) {
-      begin_copy(window + (row * plan.pitch + column) * plan.pixel_bytes + piece * 16,
-                 corner + (static_cast<int64_t>(row) * plan.width + column) * plan.channels);
+    const int pieces = plan.pixel_bytes / 16, step = kTileThreads / pieces, piece = static_cast<int>(threadIdx.x) % pieces;
+    const int channel = chunk * pieces * kPiece + piece * kPiece;
+    if (channel >= plan.channels) return;
+    const int first = static_cast<int>(threadIdx.x) / pieces, step_rows = step / columns.slots;
+    int row = first / columns.slots, column = first % columns.slots;
+    while (row < count) {
+      const int y = row_of[row], x = column_of[column];
+      if (y >= 0 && x >= 0) {
+        begin_copy(to + (row * plan.pitch + column) * plan.pixel_bytes + piece * 16,
+                   from + (static_cast<int64_t>(y) * plan.columns.size + x) * plan.channels + channel);
+      }
       row += step_rows;
-      column += step_columns;
-      if (column >= window_columns) {
-        column -= window_columns;
+      column += step - step_rows * columns.slots;
+      if (column >= columns.slots) {
+        column -= columns.slots;
         ++row;
       }
     }
   }
 
-  int64_t number, image;
-  int chunk, y, x, rows, columns, top, left, window_rows, window_columns;
+  int chunk;
+  int64_t tile, image;
+  PhaseSpan rows, columns;
 };
 
 }  // namespace tessera

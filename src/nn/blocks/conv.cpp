@@ -8,9 +8,10 @@
 namespace tessera {
 namespace {
 
-// What depthwise_conv computes.
-bool is_depthwise3x3(const ConvShape& shape, int64_t in, int64_t out) {
-  return shape.kernel == 3 && shape.stride == 1 && shape.groups > 1 && shape.groups == in && in == out;
+// What depthwise_conv computes. On a CPU libtorch's own is a good one.
+bool takes_depthwise_conv(const at::Tensor& x, const torch::nn::Conv2dOptions& conv) {
+  return conv.groups() > 1 && conv.groups() == conv.in_channels() && conv.groups() == conv.out_channels() &&
+         conv.kernel_size()->at(0) == 3 && conv.stride()->at(0) == 1 && takes_fused_kernels(x) && !x.is_cpu();
 }
 
 }  // namespace
@@ -29,15 +30,12 @@ torch::nn::Conv2d classifier_conv(int64_t in, int64_t classes, int64_t kernel) {
 }
 
 ConvBlock::ConvBlock(int64_t in, int64_t out, const ConvShape& shape, const ConvNames& names)
-    : dilation_(shape.dilation),
-      depthwise3x3_(is_depthwise3x3(shape, in, out)),
-      conv_(register_module(names.conv, plain_conv(in, out, shape))),
-      bn_(register_module(names.bn, BatchNorm2d(out))) {}
+    : conv_(register_module(names.conv, plain_conv(in, out, shape))), bn_(register_module(names.bn, BatchNorm2d(out))) {}
 
 at::Tensor ConvBlock::forward(const at::Tensor& x) {
-  // On a CPU libtorch's is as good.
-  const bool fused = depthwise3x3_ && takes_fused_kernels(x) && !x.is_cpu();
-  return bn_->norm_relu(fused ? depthwise_conv(x, conv_->weight, dilation_) : conv_(x));
+  const auto& options = conv_->options;
+  const bool fused = takes_depthwise_conv(x, options);
+  return bn_->norm_relu(fused ? depthwise_conv(x, conv_->weight, options.dilation()->at(0)) : conv_(x));
 }
 
 SeparableConvBlock::SeparableConvBlock(int64_t in, int64_t out, int64_t dilation)

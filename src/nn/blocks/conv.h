@@ -35,8 +35,6 @@ class ConvBlock : public Layer {
   at::Tensor forward(const at::Tensor& x) override;
 
  private:
-  int64_t dilation_;
-  bool depthwise3x3_;
   torch::nn::Conv2d conv_{nullptr};
   BatchNorm2d bn_{nullptr};
 };
