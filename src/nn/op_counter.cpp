@@ -25,6 +25,7 @@ const std::map<std::string, Kind>& kinds() {
       {"aten::conv3d", Kind::kConvolution},
       {"aten::conv_transpose2d", Kind::kConvolution},
       {"aten::convolution", Kind::kConvolution},
+      {"tessera::depthwise_conv", Kind::kConvolution},
       {"aten::linear", Kind::kLinear},
       {"aten::matmul", Kind::kMatmul},
       {"aten::mm", Kind::kMatmul},

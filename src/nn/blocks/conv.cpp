@@ -2,7 +2,20 @@
 
 #include <torch/types.h>
 
+#include "kernels/depthwise_conv.h"
+#include "kernels/fused.h"
+
 namespace tessera {
+namespace {
+
+// What depthwise_conv computes. On a CPU libtorch's own is a good one.
+bool takes_depthwise_conv(const at::Tensor& x, const torch::nn::Conv2dOptions& conv) {
+  return conv.groups() > 1 && conv.groups() == conv.in_channels() && conv.groups() == conv.out_channels() &&
+         conv.kernel_size()->at(0) == 3 && conv.stride()->at(0) == 1 && takes_fused_kernels(x) && !x.is_cpu();
+}
+
+}  // namespace
+
 torch::nn::Conv2d plain_conv(int64_t in, int64_t out, const ConvShape& shape) {
   return torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, shape.kernel)
                                .stride(shape.stride)
@@ -20,6 +33,8 @@ ConvBlock::ConvBlock(int64_t in, int64_t out, const ConvShape& shape, const Conv
     : conv_(register_module(names.conv, plain_conv(in, out, shape))), bn_(register_module(names.bn, BatchNorm2d(out))) {}
 
 at::Tensor ConvBlock::forward(const at::Tensor& x) {
+  const auto& options = conv_->options;
+  if (takes_depthwise_conv(x, options)) return bn_->norm_relu(depthwise_conv(x, conv_->weight, options.dilation()->at(0)));
   return conv_norm_relu(conv_, bn_, x);
 }
 
