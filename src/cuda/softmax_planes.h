@@ -1,0 +1,43 @@
+#pragma once
+#include "cuda/pixel_softmax.h"
+
+namespace tessera {
+
+inline constexpr int kPlaneThreads = 256;
+
+// Logits of the labels' own size whose columns lie side by side, a thread a pixel: the traffic of softmax_tiles.h without its
+// tiles.
+struct ThreadPixel {
+  template <class T>
+  __device__ explicit ThreadPixel(const SoftmaxArguments<T>& a) {
+    index = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const int64_t row = index / a.columns.out;
+    x = static_cast<int>(index - row * a.columns.out);
+    image = static_cast<int>(row / a.rows.out);
+    y = static_cast<int>(row - static_cast<int64_t>(image) * a.rows.out);
+  }
+  int64_t index;
+  int image, y, x;
+};
+
+// See pixel_sums; `values`: null, or (N, H, W).
+template <class T, class S>
+__global__ void __launch_bounds__(kPlaneThreads) plane_sums_kernel(const SoftmaxArguments<T> a, T* values) {
+  const ThreadPixel p(a);
+  if (p.image >= a.images) return;
+  const S* const at = static_cast<const S*>(a.logits) + a.offset(p.image, p.y, p.x);
+  const T value = pixel_sums(a, p.image, p.index, PlaneRow<T, const S>{at, a.strides.channel});
+  if (values != nullptr) values[p.index] = value;
+}
+
+template <class T, class S, SoftmaxTask kTask>
+__global__ void __launch_bounds__(kPlaneThreads)
+    plane_gradient_kernel(const SoftmaxArguments<T> a, const double* slope, S* gradient, ImageStrides to) {
+  const ThreadPixel p(a);
+  if (p.image >= a.images) return;
+  const S* const at = static_cast<const S*>(a.logits) + a.offset(p.image, p.y, p.x);
+  pixel_gradient<kTask>(a, p.image, p.index, slope, PlaneRow<T, const S>{at, a.strides.channel},
+                        PlaneRow<T, S>{gradient + p.image * to.image + p.y * to.y + p.x * to.x, to.channel});
+}
+
+}  // namespace tessera
