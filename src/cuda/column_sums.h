@@ -14,6 +14,7 @@ __global__ void __launch_bounds__(32 * kColumnWarps) column_sums_kernel(const T*
   const int64_t column = static_cast<int64_t>(blockIdx.x) * 32 + lane;
   T sum = 0;
   if (column < columns) {
+#pragma unroll 8
     for (int64_t row = warp; row < rows; row += kColumnWarps) sum += parts[row * columns + column];
   }
   sums[warp][lane] = sum;

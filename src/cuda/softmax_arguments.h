@@ -1,4 +1,5 @@
 #pragma once
+#include "cuda/fast_math.h"
 #include "cuda/logit_arguments.h"
 
 namespace tessera {
@@ -56,26 +57,6 @@ struct PixelTargets {
     return label[0] >= 0 || label[1] >= 0;
   }
 };
-
-__device__ __forceinline__ float exp2_fast(float x) {
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#else
-  return std::exp2(x);
-#endif
-}
-__device__ __forceinline__ double exp2_fast(double x) {
-  return exp2(x);
-}
-
-__device__ __forceinline__ float divide_fast(float a, float b) {
-  return __fdividef(a, b);
-}
-__device__ __forceinline__ double divide_fast(double a, double b) {
-  return a / b;
-}
 
 template <class T>
 inline constexpr T kLog2E = static_cast<T>(1.4426950408889634);

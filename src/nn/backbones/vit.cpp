@@ -78,9 +78,7 @@ at::Tensor VitImpl::embed(const at::Tensor& x) {
 }
 
 at::Tensor VitImpl::forward(const at::Tensor& x) {
-  at::Tensor tokens = embed(x);
-  for (TransformerBlock& block : blocks_) tokens = block(tokens);
-  return norm_(tokens);
+  return run_blocks(blocks_, embed(x), norm_);
 }
 
 at::Tensor VitImpl::attention(const at::Tensor& x, int64_t layer) {
@@ -89,12 +87,13 @@ at::Tensor VitImpl::attention(const at::Tensor& x, int64_t layer) {
 
 std::vector<at::Tensor> VitImpl::features(const at::Tensor& x, const std::vector<int64_t>& layers) {
   const auto [rows, columns] = grid(x.size(2), x.size(3));
-  at::Tensor tokens = embed(x);
+  ResidualTokens tokens{embed(x), {}};
   std::vector<at::Tensor> maps;
   for (size_t i = 0; i < blocks_.size() && maps.size() < layers.size(); ++i) {
-    tokens = blocks_[i](tokens);
+    tokens = blocks_[i]->advance(tokens);
     if (layers[maps.size()] != static_cast<int64_t>(i)) continue;
-    maps.push_back(norm_(tokens.slice(1, prefix())).transpose(1, 2).reshape({x.size(0), options_.width, rows, columns}));
+    tokens = {tokens.value(), {}};
+    maps.push_back(norm_(tokens.sum.slice(1, prefix())).transpose(1, 2).reshape({x.size(0), options_.width, rows, columns}));
   }
   TSR_CHECK(maps.size() == layers.size(), "features of layers that do not exist, or not in rising order, were asked for");
   return maps;

@@ -7,8 +7,10 @@
 
 #include "core/error.h"
 #include "kernels/bias_gelu.h"
+#include "kernels/bias_gradient.h"
 #include "kernels/fused.h"
 #include "kernels/layer_norm.h"
+#include "kernels/self_attention.h"
 #include "nn/blocks/checkpointed.h"
 
 namespace tessera {
@@ -18,7 +20,8 @@ namespace nn = torch::nn;
 
 // at::linear adds the bias inside the product; torch::nn::Linear does not for inputs of three dimensions.
 at::Tensor linear(nn::Linear& layer, const at::Tensor& x) {
-  return at::linear(x, layer->weight, layer->bias);
+  if (!takes_fused_transformer(x)) return at::linear(x, layer->weight, layer->bias);
+  return with_bias_gradient(at::linear(x, layer->weight, layer->bias.detach()), layer->bias);
 }
 
 at::Tensor softmax_weights(const at::Tensor& queries, const at::Tensor& keys) {
@@ -67,12 +70,16 @@ at::Tensor AttentionImpl::weights(const at::Tensor& x) {
 }
 
 at::Tensor AttentionImpl::forward(const at::Tensor& x) {
-  const auto parts = queries_keys_values(x);
   // The fused attention draws its dropout from the device's generator, so it cannot be used with one that is a function of
   // the sample.
-  const at::Tensor mixed = is_training() && attention_dropout_ > 0
-                               ? attn_drop_(softmax_weights(parts[0], parts[1])).matmul(parts[2])
-                               : at::scaled_dot_product_attention(parts[0], parts[1], parts[2]);
+  const bool drops = is_training() && attention_dropout_ > 0;
+  if (!drops && takes_fused_transformer(x)) {
+    const at::Tensor qkv = at::linear(x, qkv_->weight, qkv_->bias.detach());
+    return proj_drop_(linear(proj_, self_attention(qkv, qkv_->bias, heads_)));
+  }
+  const auto parts = queries_keys_values(x);
+  const at::Tensor mixed = drops ? attn_drop_(softmax_weights(parts[0], parts[1])).matmul(parts[2])
+                                 : at::scaled_dot_product_attention(parts[0], parts[1], parts[2]);
   return proj_drop_(linear(proj_, mixed.transpose(1, 2).reshape(x.sizes())));
 }
 
@@ -98,15 +105,17 @@ TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options) : 
   drop_path2_ = register_module("drop_path2", DropPath(options.drop_path));
 }
 
-at::Tensor TransformerBlockImpl::forward(const at::Tensor& x) {
+ResidualTokens TransformerBlockImpl::advance(const ResidualTokens& x) {
   if (!checkpoint_) return compute(x);
-  return checkpointed(*this, {x}, [this](const std::vector<at::Tensor>& inputs) { return compute(inputs[0]); });
+  // What is kept must be one tensor.
+  const auto whole = [this](const std::vector<at::Tensor>& inputs) { return compute({inputs[0], {}}).value(); };
+  return {checkpointed(*this, {x.value()}, whole), {}};
 }
 
-at::Tensor TransformerBlockImpl::compute(const at::Tensor& x) {
-  const at::Tensor branch = drop_path1_(attn_(add_norm(x, {}, norm1_).normalized));
-  const NormalizedSum attended = add_norm(x, branch, norm2_);
-  return attended.sum + drop_path2_(mlp_(attended.normalized));
+ResidualTokens TransformerBlockImpl::compute(const ResidualTokens& x) {
+  const NormalizedSum arrived = add_norm(x.sum, x.branch, norm1_);
+  const NormalizedSum attended = add_norm(arrived.sum, drop_path1_(attn_(arrived.normalized)), norm2_);
+  return {attended.sum, drop_path2_(mlp_(attended.normalized))};
 }
 
 at::Tensor TransformerBlockImpl::attention(const at::Tensor& x) {
@@ -122,6 +131,12 @@ std::vector<TransformerBlock> stack_blocks(nn::ModuleList& list, int64_t layers,
     list->push_back(blocks.back());
   }
   return blocks;
+}
+
+at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x, nn::LayerNorm& norm) {
+  ResidualTokens tokens{x, {}};
+  for (TransformerBlock& block : blocks) tokens = block->advance(tokens);
+  return add_norm(tokens.sum, tokens.branch, norm).normalized;
 }
 
 at::Tensor attention_of(std::vector<TransformerBlock>& blocks, at::Tensor x, int64_t layer) {

@@ -46,15 +46,25 @@ class MlpImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Mlp);
 
+// Tokens on their way from layer to layer, (N, T, width): sum + branch. The addition waits for the next norm, which makes it in
+// its own pass over the tokens.
+struct ResidualTokens {
+  at::Tensor sum;
+  at::Tensor branch;  // undefined: 0
+
+  at::Tensor value() const { return branch.defined() ? sum + branch : sum; }
+};
+
 // A pre-norm transformer layer with the parameter names of timm's Block.
 class TransformerBlockImpl : public torch::nn::Module {
  public:
   explicit TransformerBlockImpl(const TransformerOptions& options);
-  at::Tensor forward(const at::Tensor& x);
-  at::Tensor attention(const at::Tensor& x);  // the weights forward would use on x: (N, heads, T, T)
+  at::Tensor forward(const at::Tensor& x) { return advance({x, {}}).value(); }
+  ResidualTokens advance(const ResidualTokens& x);  // forward within a stack of layers
+  at::Tensor attention(const at::Tensor& x);        // the weights forward would use on x: (N, heads, T, T)
 
  private:
-  at::Tensor compute(const at::Tensor& x);
+  ResidualTokens compute(const ResidualTokens& x);
 
   bool checkpoint_;
   torch::nn::LayerNorm norm1_{nullptr}, norm2_{nullptr};
@@ -66,6 +76,9 @@ TORCH_MODULE(TransformerBlock);
 
 // `layers` blocks registered in `list` as 0, 1, ...; drop path rises linearly from 0 to `options.drop_path`.
 std::vector<TransformerBlock> stack_blocks(torch::nn::ModuleList& list, int64_t layers, TransformerOptions options);
+
+// Runs all blocks, then `norm`: a transformer's last lines.
+at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x, torch::nn::LayerNorm& norm);
 
 // Runs the blocks before `layer`, then returns that block's attention weights on their output: (N, heads, T, T).
 at::Tensor attention_of(std::vector<TransformerBlock>& blocks, at::Tensor x, int64_t layer);

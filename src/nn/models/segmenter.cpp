@@ -53,9 +53,7 @@ at::Tensor MaskDecoderImpl::with_classes(const at::Tensor& tokens) {
 }
 
 at::Tensor MaskDecoderImpl::forward(const at::Tensor& tokens) {
-  at::Tensor x = with_classes(tokens);
-  for (TransformerBlock& block : blocks_) x = block(x);
-  x = decoder_norm_(x);
+  const at::Tensor x = run_blocks(blocks_, with_classes(tokens), decoder_norm_);
   const auto unit = [](const at::Tensor& v) { return v / v.norm(2, -1, /*keepdim=*/true); };
   const at::Tensor patches = unit(x.slice(1, 0, tokens.size(1)).matmul(proj_patch_));
   const at::Tensor classes = unit(x.slice(1, tokens.size(1)).matmul(proj_classes_));
