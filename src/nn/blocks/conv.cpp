@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 // What depthwise_conv computes. On a CPU libtorch's own is a good one.
-bool takes_depthwise_conv(const at::Tensor& x, const torch::nn::Conv2dOptions& conv) {
+bool takes_depthwise_conv(const at::Tensor& x, const torch::nn::detail::ConvNdOptions<2>& conv) {
   return conv.groups() > 1 && conv.groups() == conv.in_channels() && conv.groups() == conv.out_channels() &&
          conv.kernel_size()->at(0) == 3 && conv.stride()->at(0) == 1 && takes_fused_kernels(x) && !x.is_cpu();
 }
