@@ -29,6 +29,7 @@ def parse():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="more overrides of our config")
+    parser.add_argument("--profile", action="store_true", help="also record the time of each kernel, for kernel_groups.py")
     parser.add_argument("--out", type=pathlib.Path, help="write everything measured to this JSON file")
     return parser.parse_args()
 
@@ -42,10 +43,10 @@ def measure(model, options):
     with tempfile.TemporaryDirectory() as folder:
         dump = pathlib.Path(folder) / "start.safetensors"
         for _ in range(options.rounds):
-            results["tessera"].append(ours(options.build, ROOT / f"configs/{model}.yaml", overrides, options.steps, options.warmup, dump))
+            results["tessera"].append(ours(options.build, ROOT / f"configs/{model}.yaml", overrides, options.steps, options.warmup, dump, options.profile))
             for kind in KINDS[1:]:
                 if kind in options.kinds:
-                    results[kind].append(peer(dump, model, arguments, kind == "compile", options.steps, options.warmup))
+                    results[kind].append(peer(dump, model, arguments, kind == "compile", options.steps, options.warmup, options.profile))
     return {kind: found for kind, found in results.items() if found}
 
 
@@ -53,7 +54,8 @@ def row_of(model, results):
     row = {"model": model}
     for kind, found in results.items():
         row[kind] = {"ms": median_by(found), "all_ms": [result["ms_median"] for result in found], "peak_memory_bytes": found[0].get("peak_memory_bytes"),
-                     "parameters": found[0]["parameters"], "losses": found[0]["losses"][:20]}
+                     "parameters": found[0]["parameters"], "losses": found[0]["losses"][:20],
+                     **{key: found[0][key] for key in ("profile", "least") if found[0].get(key)}}
         if kind != "tessera":
             row[kind]["speed_up"] = row[kind]["ms"] / row["tessera"]["ms"]
             row[kind]["loss_difference"] = largest_difference(row["tessera"]["losses"], row[kind]["losses"])

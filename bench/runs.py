@@ -20,13 +20,14 @@ def program(build):
     return bundled if bundled.is_file() else pathlib.Path(build) / "bin/tessera"
 
 
-def ours(build, config, overrides, steps, warmup, dump):
-    return last_json([program(build), "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump])
+def ours(build, config, overrides, steps, warmup, dump, profile=False):
+    return last_json([program(build), "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump,
+                      *(["--profile"] if profile else [])])
 
 
-def peer(dump, model, arguments, compiled, steps, warmup):
+def peer(dump, model, arguments, compiled, steps, warmup, profile=False):
     return last_json([sys.executable, ROOT / "peers/step.py", dump, "--model", model, *arguments, "--steps", steps, "--warmup", warmup,
-                      *(["--compile"] if compiled else [])])
+                      *(["--compile"] if compiled else []), *(["--profile"] if profile else [])])
 
 
 def largest_difference(a, b):

@@ -82,6 +82,18 @@ class Step:
             loss = self.loss(logits, labels)
             return loss if aux is None else loss + 0.4 * self.loss(aux, labels)
 
+    def profile(self, steps=3):
+        """Calls and milliseconds of each GPU kernel, as `tessera bench step --profile` gives them."""
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+            self.run(steps)
+        events = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+        found = {}
+        for event in events:
+            calls, us = found.get(event.name, (0, 0))
+            found[event.name] = calls + 1, us + event.device_time
+        return [{"name": name, "calls_per_step": calls / steps, "ms_per_step": us / 1e3 / steps}
+                for name, (calls, us) in sorted(found.items(), key=lambda item: -item[1][1])]
+
     def wait(self):
         if self.device.type == "cuda":
             torch.cuda.synchronize()
@@ -114,7 +126,8 @@ def measure(options):
         times.append(ms)
         losses += found
     peak = torch.cuda.max_memory_allocated() if step.device.type == "cuda" else None
-    return {"ms_median": statistics.median(times), "ms_min": min(times), "peak_memory_bytes": peak, "parameters": step.parameters,
+    profile = step.profile() if options.profile and step.device.type == "cuda" else None
+    return {"ms_median": statistics.median(times), "profile": profile, "ms_min": min(times), "peak_memory_bytes": peak, "parameters": step.parameters,
             "losses": losses, "torch": torch.__version__}
 
 
@@ -123,6 +136,7 @@ def parse(arguments):
     parser.add_argument("dump")
     parser.add_argument("--model", choices=MODELS, required=True)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--profile", action="store_true", help="also the time of each GPU kernel")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--loss", choices=sorted(LOSSES), default="ce")

@@ -13,6 +13,7 @@
 #include "tensor/device.h"
 #include "train/agreement.h"
 #include "train/environment.h"
+#include "train/least_work.h"
 #include "train/model_state.h"
 #include "train/profile.h"
 #include "train/train_step.h"
@@ -100,6 +101,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
   for (const at::Tensor& share : shares) losses.push_back(total_of(world, share));
   constexpr int64_t kProfiled = 3;
   std::vector<OpTime> ops;
+  std::vector<LeastWork> least;
   if (arguments.profile || !arguments.trace.empty()) {
     ops = profile(
         device,
@@ -108,6 +110,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
         },
         arguments.trace);
   }
+  if (arguments.profile) least = least_work([&] { step.run(batch, all + kProfiled, all + kProfiled, data->size()); });
   if (!world.is_first()) return;
   const double median = median_of(milliseconds);
   nlohmann::json result{{"ms_median", median},
@@ -120,7 +123,10 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
                         {"losses", losses},
                         {"environment", describe_environment()}};
   if (!world.alone()) result["exchange"] = exchange.json();
-  if (arguments.profile) result["profile"] = profile_json(ops, kProfiled);
+  if (arguments.profile) {
+    result["profile"] = profile_json(ops, kProfiled);
+    for (const LeastWork& op : least) result["least"].push_back({{"name", op.name}, {"flops", op.flops}, {"bytes", op.bytes}});
+  }
   fmt::print("{}\n", result.dump(2));
 }
 

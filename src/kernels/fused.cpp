@@ -13,7 +13,7 @@ thread_local int transformer_guards = 0;
 bool takes_fused_kernels(const at::Tensor& x) {
   static const bool on_gpu = [] {
     const char* const wish = std::getenv("TESSERA_CUDA_KERNELS");
-    return wish != nullptr && std::string_view(wish) == "1";
+    return wish == nullptr || std::string_view(wish) != "0";
   }();
   return x.is_cpu() || (x.is_cuda() && on_gpu);
 }

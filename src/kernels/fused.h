@@ -3,9 +3,8 @@
 
 namespace tessera {
 
-// Whether work on this tensor takes the fused kernels of this layer rather than libtorch's operations: on a CPU always. The
-// CUDA kernels have so far been tested on a CPU only (tests/support/cuda_on_cpu.h), so on a GPU they wait for
-// TESSERA_CUDA_KERNELS=1.
+// Whether work on this tensor takes the fused kernels of this layer rather than libtorch's operations. TESSERA_CUDA_KERNELS=0
+// turns them off on GPUs, to compare.
 bool takes_fused_kernels(const at::Tensor& x);
 
 // The same for LayerNorm and GELU: libtorch's are good ones on a CPU, so there only tests take ours, in a guard's scope.

@@ -1,0 +1,18 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+// What all calls of an operation cannot do without.
+struct LeastWork {
+  std::string name;
+  double flops = 0;  // of convolutions, matrix products and attention
+  double bytes = 0;  // of our own operations: each tensor read or written once
+};
+
+// Runs `work` and counts: what a machine's arithmetic and memory allow at best is to be compared with `profile`.
+std::vector<LeastWork> least_work(const std::function<void()>& work);
+
+}  // namespace tessera
