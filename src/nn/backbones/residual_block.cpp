@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "nn/blocks/conv.h"
+#include "nn/blocks/pointwise_fork.h"
 
 namespace tessera {
 namespace {
@@ -50,7 +51,8 @@ ResidualBlock::ResidualBlock(const ResidualShape& shape) {
 }
 
 at::Tensor ResidualBlock::forward(const at::Tensor& x) {
-  return branch(x, downsample_ ? downsample_->forward(x) : x);
+  const auto [inner, kept] = enter(x);
+  return leave(inner, downsample_ ? downsample_->forward(kept) : kept);
 }
 
 BasicBlock::BasicBlock(const ResidualShape& s) : ResidualBlock(s) {
@@ -60,8 +62,11 @@ BasicBlock::BasicBlock(const ResidualShape& s) : ResidualBlock(s) {
   bn2_ = register_module("bn2", BatchNorm2d(s.out));
 }
 
-at::Tensor BasicBlock::branch(const at::Tensor& x, const at::Tensor& shortcut) {
-  return conv_norm_add_relu(conv2_, bn2_, conv_norm_relu(conv1_, bn1_, x), shortcut);
+std::pair<at::Tensor, at::Tensor> BasicBlock::enter(const at::Tensor& x) {
+  return {conv_norm_relu(conv1_, bn1_, x), x};
+}
+at::Tensor BasicBlock::leave(const at::Tensor& inner, const at::Tensor& shortcut) {
+  return conv_norm_add_relu(conv2_, bn2_, inner, shortcut);
 }
 
 Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
@@ -74,9 +79,13 @@ Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
   bn3_ = register_module("bn3", BatchNorm2d(s.out));
 }
 
-at::Tensor Bottleneck::branch(const at::Tensor& x, const at::Tensor& shortcut) {
-  const at::Tensor inner = conv_norm_relu(conv2_, bn2_, conv_norm_relu(conv1_, bn1_, x));
-  return conv_norm_add_relu(conv3_, bn3_, inner, shortcut);
+std::pair<at::Tensor, at::Tensor> Bottleneck::enter(const at::Tensor& x) {
+  if (!takes_pointwise_fork(conv1_, x)) return {conv_norm_relu(conv1_, bn1_, x), x};
+  const auto [y, kept] = pointwise_and_keep(x, conv1_->weight);
+  return {bn1_->norm_relu(y), kept};
+}
+at::Tensor Bottleneck::leave(const at::Tensor& inner, const at::Tensor& shortcut) {
+  return conv_norm_add_relu(conv3_, bn3_, conv_norm_relu(conv2_, bn2_, inner), shortcut);
 }
 
 }  // namespace tessera

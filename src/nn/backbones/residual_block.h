@@ -1,6 +1,8 @@
 #pragma once
 #include <torch/nn/modules/conv.h>
 
+#include <utility>
+
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/layer.h"
 
@@ -24,8 +26,10 @@ class ResidualBlock : public Layer {
 
  protected:
   explicit ResidualBlock(const ResidualShape& shape);
-  // The convolutions, the shortcut added to them, and the last ReLU.
-  virtual at::Tensor branch(const at::Tensor& x, const at::Tensor& shortcut) = 0;
+  // The first convolution with its norm and ReLU, and x for the shortcut.
+  virtual std::pair<at::Tensor, at::Tensor> enter(const at::Tensor& x) = 0;
+  // The other convolutions, the shortcut added to them, and the last ReLU.
+  virtual at::Tensor leave(const at::Tensor& inner, const at::Tensor& shortcut) = 0;
 
  private:
   std::shared_ptr<Layer> downsample_;  // null where input and output have one shape
@@ -37,7 +41,8 @@ class BasicBlock : public ResidualBlock {
   explicit BasicBlock(const ResidualShape& shape);
 
  private:
-  at::Tensor branch(const at::Tensor& x, const at::Tensor& shortcut) override;
+  std::pair<at::Tensor, at::Tensor> enter(const at::Tensor& x) override;
+  at::Tensor leave(const at::Tensor& inner, const at::Tensor& shortcut) override;
   torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr};
   BatchNorm2d bn1_{nullptr}, bn2_{nullptr};
 };
@@ -48,7 +53,8 @@ class Bottleneck : public ResidualBlock {
   explicit Bottleneck(const ResidualShape& shape);
 
  private:
-  at::Tensor branch(const at::Tensor& x, const at::Tensor& shortcut) override;
+  std::pair<at::Tensor, at::Tensor> enter(const at::Tensor& x) override;
+  at::Tensor leave(const at::Tensor& inner, const at::Tensor& shortcut) override;
   torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
   BatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
 };

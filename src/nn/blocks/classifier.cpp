@@ -5,6 +5,7 @@
 
 #include "kernels/fused.h"
 #include "kernels/join_channels.h"
+#include "tensor/pixel_matrix.h"
 #include "tensor/product_type.h"
 
 namespace tessera {
@@ -13,14 +14,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// (N, C, H, W) as rows (N H W, C), without a copy where it is channels_last.
-at::Tensor rows_of(const at::Tensor& x) {
-  return x.permute({0, 2, 3, 1}).reshape({-1, x.size(1)});
-}
-at::Tensor image_of(const at::Tensor& rows, at::IntArrayRef like) {
-  return rows.view({like[0], like[2], like[3], rows.size(1)}).permute({0, 3, 1, 2});
-}
-
 // The rows of a gradient with zeros behind its channels up to `pitch`. One that has longer rows already has them there.
 at::Tensor padded_rows(const at::Tensor& slope, int64_t pitch) {
   const int64_t height = slope.size(2), width = slope.size(3), rows = slope.size(0) * height * width;
@@ -28,7 +21,7 @@ at::Tensor padded_rows(const at::Tensor& slope, int64_t pitch) {
                        slope.storage_offset() == 0 &&
                        slope.storage().nbytes() >= static_cast<size_t>(rows * pitch) * slope.element_size();
   if (pitched) return slope.as_strided({rows, pitch}, {pitch, 1});
-  return at::constant_pad_nd(rows_of(slope), {0, pitch - slope.size(1)});
+  return at::constant_pad_nd(pixel_rows(slope), {0, pitch - slope.size(1)});
 }
 
 struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
@@ -37,7 +30,7 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
     const at::ScalarType type = product_type(x);
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const int64_t classes = weight.size(0), pitch = (classes + kMultiple - 1) / kMultiple * kMultiple;
-    const at::Tensor rows = rows_of(x.to(type));
+    const at::Tensor rows = pixel_rows(x.to(type));
     const at::Tensor padded = at::constant_pad_nd(weight.reshape({classes, -1}).to(type), {0, 0, 0, pitch - classes});
     ctx->save_for_backward({rows, padded});
     ctx->saved_data["size"] = x.sizes();
@@ -46,7 +39,7 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
         std::vector<int64_t>{static_cast<int64_t>(x.scalar_type()), static_cast<int64_t>(weight.scalar_type()),
                              static_cast<int64_t>(bias.scalar_type())};
     const at::Tensor product = at::addmm(at::constant_pad_nd(bias.to(type), {0, pitch - classes}), rows, padded.t());
-    return image_of(product, x.sizes()).narrow(1, 0, classes);
+    return image_of_rows(product, x.sizes()).narrow(1, 0, classes);
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
@@ -58,7 +51,7 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
     const int64_t classes = ctx->saved_data["classes"].toInt();
     const at::Tensor padded = padded_rows(slope, weight.size(0));
     at::Tensor dx, dweight, dbias;
-    if (ctx->needs_input_grad(0)) dx = image_of(padded.mm(weight), ctx->saved_data["size"].toIntVector()).to(type(0));
+    if (ctx->needs_input_grad(0)) dx = image_of_rows(padded.mm(weight), ctx->saved_data["size"].toIntVector()).to(type(0));
     if (ctx->needs_input_grad(1))
       dweight = padded.t().mm(rows).narrow(0, 0, classes).to(type(1)).view({classes, rows.size(1), 1, 1});
     if (ctx->needs_input_grad(2)) dbias = channel_sums(slope).to(type(2));
