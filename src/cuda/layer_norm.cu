@@ -8,15 +8,15 @@
 
 #include "cuda/column_sums.h"
 #include "cuda/launch.h"
+#include "cuda/layer_norm_backward.h"
 #include "cuda/pack.h"
 
 namespace tessera {
 namespace {
 
-// A warp owns a row. What its lanes must see twice waits in shared memory, each lane's values at the lane's own places, so no
-// barrier is needed.
-constexpr int kRowWarps = 4;
-constexpr int64_t kMostNormBlocks = 512;       // of the backward pass; fixed: the order of sums must not depend on the GPU
+// Of the backward pass; fixed: the order of sums must not depend on the GPU. Each of the 132 multiprocessors of an H200 has
+// room for three, so that there all end together.
+constexpr int64_t kMostNormBlocks = 396;
 constexpr size_t kMostSharedBytes = 96 << 10;  // a block may have that on every GPU from sm_80 on
 
 template <class T, class B, class O>
@@ -32,6 +32,7 @@ struct NormForward {
   T eps;
 };
 
+// A warp's row waits in shared memory for the second and third look.
 // Traffic per value, float32 x with a bfloat16 branch and result: 12 bytes (4 + 2 read, 4 + 2 written).
 template <int kSize, class T, class B, class O>
 __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_kernel(NormForward<T, B, O> a) {
@@ -69,75 +70,6 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_kernel(NormForward<
   if (lane == 0) {
     a.mean[row] = mean;
     a.rstd[row] = rstd;
-  }
-}
-
-template <class T, class B, class O>
-struct NormBackward {
-  const O* slope;
-  const T* sum_slope;  // may be null
-  const T *sum, *mean, *rstd, *weight;
-  T* dx;
-  B* dbranch;  // null where dx serves
-  T* parts;    // (blocks, 2, width): this block's share of the gradients of weight and bias
-  int64_t rows;
-  int width;
-};
-
-// dx = rstd (g - mean(g) - y mean(g y)) with g = slope * weight, y = (x - mean) rstd. A block's warps take rows in turn. In
-// shared memory a warp has a row's slope and y, and its own sums of slope * y and slope, which the block adds up at the end.
-// Traffic per value, types as above: 16 bytes (2 + 4 + 4 read, 4 + 2 written).
-template <int kSize, class T, class B, class O>
-__global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(NormBackward<T, B, O> a) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  T* const slopes = shared_memory<T>() + static_cast<int64_t>(warp) * 4 * a.width;
-  T* const ys = slopes + a.width;
-  T* const sums = ys + a.width;  // (2, width)
-  const T count = static_cast<T>(a.width);
-  for (int at = lane; at < 2 * a.width; at += 32) sums[at] = 0;
-  __syncwarp();
-  for (int64_t row = static_cast<int64_t>(blockIdx.x) * warps + warp; row < a.rows; row += int64_t{gridDim.x} * warps) {
-    const T mean = a.mean[row], rstd = a.rstd[row];
-    const int64_t begin = row * a.width;
-    T g_total = 0, gy_total = 0;
-    for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
-      const Pack<O, kSize> slope = load_pack<kSize>(a.slope + begin + at);
-      const Pack<T, kSize> x = load_pack<kSize>(a.sum + begin + at), weight = load_pack<kSize>(a.weight + at);
-      Pack<T, kSize> y, d;
-      for (int k = 0; k < kSize; ++k) {
-        y.value[k] = (x.value[k] - mean) * rstd;
-        d.value[k] = static_cast<T>(slope.value[k]);
-        g_total += d.value[k] * weight.value[k];
-        gy_total += d.value[k] * weight.value[k] * y.value[k];
-      }
-      store_pack(ys + at, y);
-      store_pack(slopes + at, d);
-    }
-    const T g_mean = warp_sum(g_total) / count, gy_mean = warp_sum(gy_total) / count;
-    for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
-      const Pack<T, kSize> y = load_pack<kSize>(ys + at), d = load_pack<kSize>(slopes + at),
-                           weight = load_pack<kSize>(a.weight + at);
-      Pack<T, kSize> weight_sum = load_pack<kSize>(sums + at), bias_sum = load_pack<kSize>(sums + a.width + at), dx{};
-      if (a.sum_slope != nullptr) dx = load_pack<kSize>(a.sum_slope + begin + at);
-      Pack<B, kSize> dbranch;
-      for (int k = 0; k < kSize; ++k) {
-        dx.value[k] += rstd * (d.value[k] * weight.value[k] - g_mean - y.value[k] * gy_mean);
-        dbranch.value[k] = static_cast<B>(dx.value[k]);
-        weight_sum.value[k] += d.value[k] * y.value[k];
-        bias_sum.value[k] += d.value[k];
-      }
-      store_pack(a.dx + begin + at, dx);
-      if (a.dbranch != nullptr) store_pack(a.dbranch + begin + at, dbranch);
-      store_pack(sums + at, weight_sum);
-      store_pack(sums + a.width + at, bias_sum);
-    }
-  }
-  __syncthreads();
-  const T* const first = shared_memory<T>() + 2 * a.width;
-  for (int at = threadIdx.x; at < 2 * a.width; at += blockDim.x) {
-    T total = 0;
-    for (int w = 0; w < warps; ++w) total += first[static_cast<int64_t>(w) * 4 * a.width + at];
-    a.parts[static_cast<int64_t>(blockIdx.x) * 2 * a.width + at] = total;
   }
 }
 
@@ -198,8 +130,13 @@ template <class T, class B, class O>
 void run_backward(NormBackward<T, B, O> a, unsigned blocks, int warps) {
   constexpr int kSize = 16 / sizeof(T);
   const bool packs = packs_fit(a.width, kSize, {a.slope, a.sum_slope, a.sum, a.weight, a.dx, a.dbranch});
-  launch(packs ? layer_norm_backward_kernel<kSize, T, B, O> : layer_norm_backward_kernel<1, T, B, O>, blocks,
-         32u * static_cast<unsigned>(warps), 4 * sizeof(T) * static_cast<size_t>(a.width) * static_cast<size_t>(warps), a);
+  const unsigned threads = 32u * static_cast<unsigned>(warps);
+  const size_t row_bytes = sizeof(T) * static_cast<size_t>(a.width) * static_cast<size_t>(warps);
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<B, O>) {
+    if (packs && a.width <= kRegisterWidth) return launch(register_kernel<B>(a.width), blocks, threads, 2 * row_bytes, a);
+  }
+  launch(packs ? layer_norm_backward_kernel<kSize, T, B, O> : layer_norm_backward_kernel<1, T, B, O>, blocks, threads,
+         4 * row_bytes, a);
 }
 
 Four add_layer_norm_backward_cuda(const at::Tensor& slope, const std::optional<at::Tensor>& sum_slope, const at::Tensor& sum,

@@ -7,7 +7,7 @@ namespace tessera {
 // turns them off on GPUs, to compare.
 bool takes_fused_kernels(const at::Tensor& x);
 
-// The same for LayerNorm and GELU: libtorch's are good ones on a CPU, so there only tests take ours, in a guard's scope.
+// The same for the parts of transformers: libtorch's are good ones on a CPU, so there only tests take ours, in a guard's scope.
 bool takes_fused_transformer(const at::Tensor& x);
 
 class FusedTransformerGuard {  // of the thread that made it

@@ -66,8 +66,8 @@ void expect_equal(const Inputs& in, at::ScalarType type, at::ScalarType short_ty
   }
 }
 
-const std::vector<std::vector<int64_t>> kShapes = {{2, 5, 64},  {1, 1, 1}, {3, 7, 150}, {2, 9, 768},
-                                                   {1, 3, 129}, {700, 8},  {1, 2, 2500}};
+const std::vector<std::vector<int64_t>> kShapes = {{2, 5, 64},  {1, 1, 1}, {3, 7, 150},  {2, 9, 768},
+                                                   {1, 3, 129}, {1700, 8}, {2, 3, 1000}, {1, 2, 2500}};
 
 TEST(AddLayerNorm, EqualsTorchInBothDirections) {
   for (const auto& shape : kShapes) {

@@ -69,5 +69,44 @@ TEST(TransformerBlock, FusedKernelsComputeTheSameInBf16) {
   expect_near(run(at::kFloat, true, true), expected, 3e-2);
 }
 
+// A stack of layers and the norm behind it: its output, the gradient of its input and those of its parameters.
+std::vector<at::Tensor> run_stack(at::ScalarType type, bool fused, bool checkpoint) {
+  TransformerOptions options = kOptions;
+  options.checkpoint = checkpoint;
+  torch::nn::ModuleList list;
+  std::vector<TransformerBlock> blocks = stack_blocks(list, 3, options);
+  torch::nn::LayerNorm norm(torch::nn::LayerNormOptions({options.width}).eps(options.norm_eps));
+  list->push_back(norm);
+  testing::fill_made(*list);
+  list->to(type);
+  std::optional<FusedTransformerGuard> guard;
+  if (fused) guard.emplace();
+  const at::Tensor x = testing::made({2, 7, options.width}, 5, 2, type).requires_grad_();
+  const at::Tensor y = run_blocks(blocks, x, norm);
+  (y * testing::made(y.sizes(), 9, 2, type)).sum().backward();
+  std::vector<at::Tensor> all = {y.detach(), x.grad()};
+  for (const at::Tensor& parameter : list->parameters()) all.push_back(parameter.grad());
+  return all;
+}
+
+TEST(TransformerStack, AdditionsThatWaitForTheNextNormAreTheSame) {
+  const auto expected = run_stack(at::kDouble, false, false);
+  expect_near(run_stack(at::kDouble, true, false), expected, 1e-10);
+  expect_near(run_stack(at::kDouble, true, true), expected, 1e-10);
+  expect_near(run_stack(at::kDouble, false, true), expected, 1e-10);
+  expect_near(run_stack(at::kFloat, true, false), expected, 1e-4);
+}
+
+TEST(TransformerStack, IsItsBlocksOneAfterAnother) {
+  torch::nn::ModuleList list;
+  std::vector<TransformerBlock> blocks = stack_blocks(list, 3, kOptions);
+  torch::nn::LayerNorm norm(torch::nn::LayerNormOptions({kOptions.width}).eps(kOptions.norm_eps));
+  testing::fill_made(*list);
+  const at::Tensor x = testing::made({2, 7, kOptions.width}, 5, 2, at::kFloat);
+  at::Tensor tokens = x;
+  for (TransformerBlock& block : blocks) tokens = block(tokens);
+  EXPECT_TRUE(run_blocks(blocks, x, norm).equal(norm(tokens)));  // where nothing is fused, to the bit
+}
+
 }  // namespace
 }  // namespace tessera

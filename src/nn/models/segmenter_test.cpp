@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "kernels/fused.h"
 #include "support/fixtures.h"
 #include "support/made_values.h"
 #include "tensor/step_context.h"
@@ -25,7 +26,7 @@ SegmenterConfig tiny(SegmenterDecoder decoder) {
   return config;
 }
 
-TEST(Segmenter, AgreesWithItsReferenceAtOddSizes) {
+void expect_the_reference() {
   const nlohmann::json fixture = testing::load_fixture("vit.json");
   ASSERT_FALSE(fixture.at("segmenter").empty());
   for (const auto& row : fixture.at("segmenter")) {
@@ -45,6 +46,15 @@ TEST(Segmenter, AgreesWithItsReferenceAtOddSizes) {
         testing::expect_picked(model.decoder_attention(x, 1).weights, row.at("decoder_attention"), tolerance, "decoder");
     }
   }
+}
+
+TEST(Segmenter, AgreesWithItsReferenceAtOddSizes) {
+  expect_the_reference();
+}
+
+TEST(Segmenter, AgreesWithItsReferenceWithFusedKernels) {
+  const FusedTransformerGuard fused;
+  expect_the_reference();
 }
 
 int64_t parameters(VitBackbone backbone, SegmenterDecoder decoder, int size) {
