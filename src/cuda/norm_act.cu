@@ -33,11 +33,11 @@ NormNumbers<T> numbers_of(const at::Tensor& moments, const at::Tensor& weight, c
 
 unsigned next_counters(const dim3& grid) {
   static std::atomic<unsigned> next{0};
-  return next.fetch_add(grid.x);
+  return next.fetch_add(grid.x * (grid.z + 1));
 }
 
-at::Tensor scratch_for(const NormRows& rows, const at::Tensor& x) {
-  return at::empty({rows.groups, rows.chunks, rows.channels, 2}, at::TensorOptions(x.device()).dtype(at::kDouble));
+at::Tensor scratch_for(const dim3& grid, const at::Tensor& x) {
+  return at::empty({grid.z, grid.y, x.size(1), 2}, at::TensorOptions(x.device()).dtype(at::kDouble));
 }
 BlockSums sums_in(const at::Tensor& scratch) {
   return {reinterpret_cast<SumPair*>(scratch.mutable_data_ptr<double>())};
@@ -64,8 +64,8 @@ at::Tensor norm_moments_cuda(const at::Tensor& given, at::IntArrayRef ends, cons
     using T = Compute<S>;
     constexpr NormShape kShape = kNormShapes[shapes].moments;
     const NormRows rows = norm_rows(x, ends, first, pack, kSumChannels, kShape);
-    const at::Tensor scratch = scratch_for(rows, x);
     const dim3 grid = grid_of(rows, pack);
+    const at::Tensor scratch = scratch_for(grid, x);
     launch(moments_kernel<S, pack, shapes>, grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows,
            x.const_data_ptr<S>(), sums_in(scratch), next_counters(grid),
            moments.mutable_data_ptr<double>() + 2 * static_cast<int64_t>(first) * x.size(1), pointer_of<T>(running_mean),
@@ -114,8 +114,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cuda(
                     using T = Compute<S>;
                     constexpr NormShape kShape = kNormShapes[shapes].sums;
                     const NormRows rows = norm_rows(x, ends, first, pack, kSumChannels, kShape);
-                    const at::Tensor scratch = scratch_for(rows, x);
                     const dim3 grid = grid_of(rows, pack);
+                    const at::Tensor scratch = scratch_for(grid, x);
                     launch(given_y ? sums_kernel<S, pack, shapes, Gate::kOutput>
                            : relu  ? sums_kernel<S, pack, shapes, Gate::kForm>
                                    : sums_kernel<S, pack, shapes, Gate::kNone>,

@@ -7,14 +7,22 @@
 namespace tessera {
 namespace {
 
-// Blocks of a stretch of channels that are done, all 0 between launches. Launches take turns through the list, so that those
-// which run at the same time on several streams have counters of their own.
+// Blocks that are done, all 0 between launches. Launches take turns through the list, so that those which run at the same time
+// on several streams have counters of their own.
 constexpr unsigned kCounters = 1 << 16;
 __device__ unsigned counters[kCounters];
 
-// Whether the block is the last of its stretch.
+// The launch's counters: of each stretch and group, then of each stretch.
+__device__ unsigned* counter_of(unsigned first, unsigned group) {
+  return counters + (first + group * gridDim.x + blockIdx.x) % kCounters;
+}
+// Whether the block is the last of its stretch and group.
+__device__ bool ends_group(unsigned first_counter) {
+  return comes_last(counter_of(first_counter, blockIdx.z), gridDim.y);
+}
+// Whether it is the last of those that were, over all groups.
 __device__ bool ends_stretch(unsigned first_counter) {
-  return comes_last(counters + (first_counter + blockIdx.x) % kCounters, gridDim.y * gridDim.z);
+  return gridDim.z == 1 || comes_last(counter_of(first_counter, gridDim.z), gridDim.z);
 }
 
 template <class S, int kPack, int kShapes>
@@ -31,7 +39,7 @@ __global__ void __launch_bounds__(kNormShapes[kShapes].moments.threads, kNormSha
   place.for_each_row(
       inputs,
       [&] {
-        if (place.tiles <= 0 || place.channel >= rows.channels) return;
+        if (place.tiles == 0 || place.channel >= rows.channels) return;
         const Pack<S, kPack> first = load_pack<kPack>(x + place.first_offset());
         for (int k = 0; k < kPack; ++k) origin[k] = static_cast<T>(first.value[k]);
         for (int k = 0; k < kPack && place.row_lane == 0; ++k) origins[place.column * kPack + k] = origin[k];
@@ -50,24 +58,23 @@ __global__ void __launch_bounds__(kNormShapes[kShapes].moments.threads, kNormSha
     const double total = static_cast<double>(first), deviations = static_cast<double>(second) - total * total / count;
     to[i] = {static_cast<double>(origins[i]) + total / count, deviations < 0 ? 0 : deviations};  // a NaN stays
   });
-  if (!ends_stretch(first_counter)) return;
+  if (!ends_group(first_counter)) return;
 
-  // Mean and variance of each group from those of its blocks, relative to any of these: in float64 it is near enough.
+  // The group's mean and variance from those of its blocks, relative to any of these: in float64 it is near enough.
   const LastBlock<kPack, kShape> last(place, rows);
   const int64_t c = last.channel;
-  last.for_each_group(
-      rows, sums,
-      [](int rows_of_chunk, const SumPair& pair, const SumPair& front) {
-        const double d = pair.first - front.first;
-        return SumPair{rows_of_chunk * d, pair.second + rows_of_chunk * d * d};
-      },
-      [&](int g, const SumPair& found, const SumPair& front) {
-        const double all = rows.count(g), d = found.first / all, spread = found.second / all - d * d;
-        moments[2 * g * rows.channels + c] = front.first + d;
-        moments[(2 * g + 1) * rows.channels + c] = spread < 0 ? 0 : spread;
-      });
+  const double centre = c < rows.channels ? sums.of(rows, place.group, 0)[c].first : 0;
+  const SumPair found = last.over_chunks(rows, place.group, sums, [&](int chunk_rows, const SumPair& pair) {
+    const double d = pair.first - centre;
+    return SumPair{chunk_rows * d, pair.second + chunk_rows * d * d};
+  });
+  if (last.ends_channel) {
+    const double all = rows.count(place.group), d = found.first / all, spread = found.second / all - d * d;
+    moments[2 * place.group * rows.channels + c] = centre + d;
+    moments[(2 * place.group + 1) * rows.channels + c] = spread < 0 ? 0 : spread;
+  }
   // One update of the running averages per group, in order.
-  if (running_mean == nullptr || !last.inside || last.lane != 0) return;
+  if (running_mean == nullptr || !ends_stretch(first_counter) || !last.ends_channel) return;
   double mean = static_cast<double>(running_mean[c]), var = static_cast<double>(running_var[c]);
   for (int g = 0; g < rows.groups; ++g) {
     const double all = rows.count(g);
@@ -153,19 +160,18 @@ __global__ void __launch_bounds__(kNormShapes[kShapes].sums.threads, kNormShapes
   add_up_rows(place, rows, sum, dot, [&](int i, T first, T second) {
     to[i] = {static_cast<double>(first), static_cast<double>(second)};
   });
-  if (!ends_stretch(first_counter)) return;
+  if (!ends_group(first_counter)) return;
 
   const LastBlock<kPack, kShape> last(place, rows);
   const int64_t c = last.channel;
-  last.for_each_group(
-      rows, sums, [](int, const SumPair& pair, const SumPair&) { return pair; },
-      [&](int g, const SumPair& found, const SumPair&) {
-        const ChannelSplit<T> split(numbers.moments, rows.channels, g, c, numbers.eps);
-        const double all = rows.count(g), dot_of_rest = static_cast<double>(split.rest) * found.first;
-        means[2 * g * rows.channels + c] = found.first / all;
-        means[(2 * g + 1) * rows.channels + c] = (found.second - dot_of_rest) * static_cast<double>(split.inverse) / all;
-      });
-  if (!last.inside || last.lane != 0) return;
+  const SumPair found = last.over_chunks(rows, place.group, sums, [](int, const SumPair& pair) { return pair; });
+  if (last.ends_channel) {
+    const ChannelSplit<T> split(numbers.moments, rows.channels, place.group, c, numbers.eps);
+    const double all = rows.count(place.group), of_rest = static_cast<double>(split.rest) * found.first;
+    means[2 * place.group * rows.channels + c] = found.first / all;
+    means[(2 * place.group + 1) * rows.channels + c] = (found.second - of_rest) * static_cast<double>(split.inverse) / all;
+  }
+  if (!ends_stretch(first_counter) || !last.ends_channel) return;
   double of_weight = 0, of_bias = 0;
   for (int g = 0; g < rows.groups; ++g) {
     of_bias += rows.count(g) * means[2 * g * rows.channels + c];

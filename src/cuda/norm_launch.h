@@ -39,17 +39,10 @@ inline NormRows norm_rows(const at::Tensor& x, at::IntArrayRef ends, size_t firs
   const int64_t packs = (rows.channels + pack - 1) / pack;
   rows.column_bits = column_bits_for(packs, std::min(32, most_channels / pack));
   rows.tile_rows = (shape.threads >> rows.column_bits) * shape.unroll;
-  int most_tiles = 0;
-  for (int g = 0; g < rows.groups; ++g) {
-    rows.ends[g] = static_cast<int>(ends[first + static_cast<size_t>(g)]);
-    most_tiles = std::max(most_tiles, rows.tiles(g));
-  }
-  // As many blocks as run at once, or fewer when each then still has the same number of tiles.
+  for (int g = 0; g < rows.groups; ++g) rows.ends[g] = static_cast<int>(ends[first + static_cast<size_t>(g)]);
   const int64_t stretches = (packs + rows.columns() - 1) / rows.columns();
-  const int64_t room = std::max<int64_t>(
-      1, kProcessors * shape.blocks * (!shape.reverse && norm_variant() >= 4 ? 8 : 1) / (stretches * rows.groups));
-  const int64_t each = (most_tiles + room - 1) / room;
-  rows.chunks = static_cast<int>((most_tiles + each - 1) / each);
+  const int blocks = kProcessors * shape.blocks * (!shape.reverse && norm_variant() >= 4 ? 8 : 1);
+  rows.most_chunks = static_cast<int>(std::max<int64_t>(1, blocks / stretches));
   return rows;
 }
 
@@ -82,8 +75,9 @@ void for_each_launch(const at::Tensor& x, at::IntArrayRef ends, std::initializer
 }
 
 inline dim3 grid_of(const NormRows& rows, int pack) {
-  return {blocks_for(rows.channels, rows.columns() * pack), static_cast<unsigned>(rows.chunks),
-          static_cast<unsigned>(rows.groups)};
+  int chunks = 0;
+  for (int g = 0; g < rows.groups; ++g) chunks = std::max(chunks, rows.chunks(g));
+  return {blocks_for(rows.channels, rows.columns() * pack), static_cast<unsigned>(chunks), static_cast<unsigned>(rows.groups)};
 }
 
 // Activations are channels_last on GPUs. Another layout is turned around and back, which costs what one of these kernels costs:

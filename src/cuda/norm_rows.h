@@ -19,12 +19,14 @@ struct NormShape {
 };
 
 // Rows and how blocks share them: blockIdx is (stretch of channels, chunk, group). A group's rows are cut into tiles; chunk i
-// has tiles i, i + chunks, ..., so that all blocks together sweep over memory. It follows from the shape alone.
+// has tiles i, i + chunks, ..., so that all blocks together sweep over memory. It follows from the
+// group's shape alone: its sums depend neither on the GPU nor on the groups that share the pass.
 struct NormRows {
   int64_t channels;
   int pixels;  // of a sample
   int start;   // first sample of the first group
-  int tile_rows, chunks, groups;
+  int tile_rows, groups;
+  int most_chunks;  // of a group
   int column_bits;  // a stretch has 1 << column_bits packs of channels
   int ends[kMostGroups];
 
@@ -32,15 +34,20 @@ struct NormRows {
   __host__ __device__ int first_row(int group) const { return (group == 0 ? start : ends[group - 1]) * pixels; }
   __host__ __device__ int count(int group) const { return ends[group] * pixels - first_row(group); }
   __host__ __device__ int tiles(int group) const { return (count(group) + tile_rows - 1) / tile_rows; }
+  // As many as run at once, or fewer when each then still has the same number of tiles.
+  __host__ __device__ int chunks(int group) const {
+    const int all = tiles(group), each = (all + most_chunks - 1) / most_chunks;
+    return (all + each - 1) / each;
+  }
 };
 
 // Number of rows of a group's chunks.
 struct ChunkRows {
   __device__ ChunkRows(const NormRows& rows, int group)
       : tile_rows(rows.tile_rows),
-        each(rows.tiles(group) / rows.chunks),
-        further(rows.tiles(group) % rows.chunks),
-        last((rows.tiles(group) - 1) % rows.chunks),
+        each(rows.tiles(group) / rows.chunks(group)),
+        further(rows.tiles(group) % rows.chunks(group)),
+        last((rows.tiles(group) - 1) % rows.chunks(group)),
         missing(rows.tiles(group) * rows.tile_rows - rows.count(group)) {}
   __device__ int of(int chunk) const { return (each + (chunk < further ? 1 : 0)) * tile_rows - (chunk == last ? missing : 0); }
   int tile_rows, each, further;
@@ -60,8 +67,10 @@ struct NormPlace {
         channel(first_channel + column * kPack),
         first(rows.first_row(group) + static_cast<int>(blockIdx.y) * rows.tile_rows),
         end(rows.first_row(group) + rows.count(group)),
-        stride(rows.chunks * rows.tile_rows),
-        tiles((rows.tiles(group) - static_cast<int>(blockIdx.y) + rows.chunks - 1) / rows.chunks) {}
+        stride(rows.chunks(group) * rows.tile_rows),
+        tiles((rows.tiles(group) - static_cast<int>(blockIdx.y) + rows.chunks(group) - 1) / rows.chunks(group)) {
+    if (static_cast<int>(blockIdx.y) >= rows.chunks(group)) tiles = 0;
+  }
 
   // A pack on its way stays in whole words: numbers of two bytes would take a register each.
   template <class S>
@@ -117,7 +126,7 @@ struct NormPlace {
 
   int group, column, row_lane, row_lanes;
   int64_t channels, first_channel, channel;
-  int first, end, stride, tiles;  // first: row of the block; tiles: of the block, none or less where the group is short
+  int first, end, stride, tiles;  // first: row of the block; tiles: of the block, none where the group is short
 };
 
 }  // namespace tessera

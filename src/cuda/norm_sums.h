@@ -33,7 +33,7 @@ __device__ void add_up_rows(const NormPlace<kPack, kShape>& place, const NormRow
   }
   __syncthreads();
   for (int i = thread; i < stretch; i += kShape.threads) {
-    if (place.first_channel + i >= rows.channels || place.tiles <= 0) break;
+    if (place.first_channel + i >= rows.channels || place.tiles == 0) break;
     T total[2] = {};
 #pragma unroll 8
     for (int warp = 0; warp < kWarps; ++warp) {
@@ -61,11 +61,11 @@ struct BlockSums {
   SumPair* values;
 
   __device__ SumPair* of(const NormRows& rows, int group, int chunk) const {
-    return values + (static_cast<int64_t>(group) * rows.chunks + chunk) * rows.channels;
+    return values + (static_cast<int64_t>(group) * static_cast<int>(gridDim.y) + chunk) * rows.channels;
   }
 };
 
-// What the last block of a stretch does: its threads are lanes of channels, each with a part of a group's chunks.
+// What the last block of a stretch and a group does: its threads are lanes of channels, each with a part of the chunks.
 template <int kPack, NormShape kShape>
 struct LastBlock {
   static constexpr int kAtOnce = 8;  // loads
@@ -74,58 +74,47 @@ struct LastBlock {
       : stretch(rows.columns() * kPack),
         channel(place.first_channel + static_cast<int>(threadIdx.x) % stretch),
         lane(static_cast<int>(threadIdx.x) / stretch),
-        inside(channel < rows.channels) {}
+        ends_channel(channel < rows.channels && lane == 0) {}
 
-  // Calls end(group, sums over its chunks of value(a chunk's rows, its pair, the first chunk's pair), the first chunk's pair)
-  // in one thread per group and channel. All threads of the block call it, with a pair of shared memory each.
-  template <class Value, class End>
-  __device__ void for_each_group(const NormRows& rows, const BlockSums& sums, Value&& value, End&& end) const {
-    const int lanes = kShape.threads / stretch;
-    int shared_by = 1;  // groups at once
-    while (shared_by < lanes && shared_by < rows.groups) shared_by *= 2;
-    const int parts = lanes / shared_by, part = lane % parts;
-    SumPair* const shared = shared_memory<SumPair>() + threadIdx.x;
-    for (int first = 0; first < rows.groups; first += shared_by) {
-      const int group = first + lane / parts;
-      const bool active = inside && group < rows.groups;
-      const ChunkRows length(rows, active ? group : 0);
-      const SumPair front = active ? sums.of(rows, group, 0)[channel] : SumPair{0, 0};
-      SumPair sum{0, 0};
-      for (int chunk = part; active && chunk < rows.chunks; chunk += parts * kAtOnce) {
-        SumPair loaded[kAtOnce];
+  // The sum over chunks of value(a chunk's rows, its pair), in a fixed order, in lane 0. All threads of the block call it, with
+  // a pair of shared memory each.
+  template <class Value>
+  __device__ SumPair over_chunks(const NormRows& rows, int group, const BlockSums& sums, Value&& value) const {
+    const int lanes = kShape.threads / stretch, chunks = channel < rows.channels ? rows.chunks(group) : 0;
+    const ChunkRows length(rows, group);
+    SumPair sum{0, 0};
+    for (int chunk = lane; chunk < chunks; chunk += lanes * kAtOnce) {
+      SumPair loaded[kAtOnce];
 #pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-          const int at = chunk + i * parts;
-          loaded[i] = at < rows.chunks ? sums.of(rows, group, at)[channel] : SumPair{0, 0};
-        }
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int at = chunk + i * lanes;
+        loaded[i] = at < chunks ? sums.of(rows, group, at)[channel] : SumPair{0, 0};
+      }
 #pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-          const int count = chunk + i * parts < rows.chunks ? length.of(chunk + i * parts) : 0;
-          if (count == 0) continue;  // a short group; nobody wrote there
-          const SumPair found = value(count, loaded[i], front);
-          sum.first += found.first;
-          sum.second += found.second;
-        }
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (chunk + i * lanes >= chunks) continue;
+        const SumPair found = value(length.of(chunk + i * lanes), loaded[i]);
+        sum.first += found.first;
+        sum.second += found.second;
       }
-      __syncthreads();  // other uses of the memory
-      *shared = sum;
-      __syncthreads();
-      for (int half = parts / 2; half > 0; half /= 2) {
-        if (part < half) {
-          shared->first += shared[half * stretch].first;
-          shared->second += shared[half * stretch].second;
-        }
-        __syncthreads();
-      }
-      if (active && part == 0) end(group, *shared, front);
     }
+    SumPair* const shared = shared_memory<SumPair>() + threadIdx.x;
+    *shared = sum;
     __syncthreads();
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      if (lane < half) {
+        shared->first += shared[half * stretch].first;
+        shared->second += shared[half * stretch].second;
+      }
+      __syncthreads();
+    }
+    return *shared;
   }
 
   int stretch;
   int64_t channel;
   int lane;
-  bool inside;
+  bool ends_channel;
 };
 
 }  // namespace tessera
