@@ -8,10 +8,11 @@
 namespace tessera {
 namespace {
 
-// What depthwise_conv computes. On a CPU libtorch's own is a good one.
-bool takes_depthwise_conv(const at::Tensor& x, const torch::nn::Conv2dOptions& conv) {
-  return conv.groups() > 1 && conv.groups() == conv.in_channels() && conv.groups() == conv.out_channels() &&
-         conv.kernel_size()->at(0) == 3 && conv.stride()->at(0) == 1 && takes_fused_kernels(x) && !x.is_cpu();
+// Whether depthwise_conv is taken for it. On a CPU libtorch's own is a good one.
+bool takes_depthwise_conv(const at::Tensor& x, const torch::nn::Conv2dImpl& conv) {
+  const auto& options = conv.options;
+  return options.groups() > 1 && options.groups() == options.in_channels() && options.groups() == options.out_channels() &&
+         options.kernel_size()->front() == 3 && options.stride()->front() == 1 && takes_fused_kernels(x) && !x.is_cpu();
 }
 
 }  // namespace
@@ -33,9 +34,8 @@ ConvBlock::ConvBlock(int64_t in, int64_t out, const ConvShape& shape, const Conv
     : conv_(register_module(names.conv, plain_conv(in, out, shape))), bn_(register_module(names.bn, BatchNorm2d(out))) {}
 
 at::Tensor ConvBlock::forward(const at::Tensor& x) {
-  const auto& options = conv_->options;
-  const bool fused = takes_depthwise_conv(x, options);
-  return bn_->norm_relu(fused ? depthwise_conv(x, conv_->weight, options.dilation()->at(0)) : conv_(x));
+  const bool fused = takes_depthwise_conv(x, *conv_);
+  return bn_->norm_relu(fused ? depthwise_conv(x, conv_->weight, conv_->options.dilation()->front()) : conv_(x));
 }
 
 SeparableConvBlock::SeparableConvBlock(int64_t in, int64_t out, int64_t dilation)
