@@ -50,6 +50,30 @@ __device__ __forceinline__ void read_channels(const S* from, Sum<S> (&to)[V]) {
   for (int k = 0; k < V; ++k) to[k] = static_cast<Sum<S>>(values.value[k]);
 }
 
+// store_channels in one instruction: in a loop this long the compiler would store number by number. The kernel reads nothing of
+// what it stores, so nothing has to wait.
+template <class S, int V>
+__device__ __forceinline__ void write_channels(S* to, const Sum<S> (&value)[V]) {
+#ifndef TESSERA_CUDA_ON_CPU
+  Channels<S, V> stored;
+#pragma unroll
+  for (int k = 0; k < V; ++k) stored.value[k] = static_cast<S>(value[k]);
+  if constexpr (sizeof(stored) == 16) {
+    unsigned words[4];
+    memcpy(words, &stored, 16);
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+                 "r"(words[3]));
+    return;
+  } else if constexpr (sizeof(stored) == 8) {
+    unsigned words[2];
+    memcpy(words, &stored, 8);
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(words[0]), "r"(words[1]));
+    return;
+  }
+#endif
+  store_channels<S, V>(to, value);
+}
+
 // Adds up the sums of all threads that have the same channels, in a fixed order, and leaves them for the block's tile.
 template <int V, class T>
 __device__ void leave_sums(T (&sums)[kTaps][V], const DepthwisePlan& plan, const DepthwiseBlock& block, T* parts) {
@@ -158,7 +182,7 @@ __global__ void __launch_bounds__(kTileThreads, kBackward ? 3 : 4)
             }
           }
         }
-        if (j >= 1) store_channels<S, V>(a.result + place + (j - 1) * step, out[j - 1]);
+        if (j >= 1) write_channels<S, V>(a.result + place + (j - 1) * step, out[j - 1]);
       }
     }
   }

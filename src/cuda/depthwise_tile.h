@@ -127,22 +127,18 @@ struct DepthwiseBlock {
   __device__ void begin_rows(const DepthwisePlan& plan, const S* from, const int* row_of, const int* column_of, int count,
                              unsigned char* to) const {
     constexpr int kPiece = 16 / static_cast<int>(sizeof(S));
-    const int pieces = plan.pixel_bytes / 16, step = kTileThreads / pieces, piece = static_cast<int>(threadIdx.x) % pieces;
-    const int channel = chunk * pieces * kPiece + piece * kPiece;
+    const int pieces = plan.pixel_bytes / 16, piece = static_cast<int>(threadIdx.x) % pieces;
+    const int channel = (chunk * pieces + piece) * kPiece;
     if (channel >= plan.channels) return;
-    const int first = static_cast<int>(threadIdx.x) / pieces, step_rows = step / columns.slots;
-    int row = first / columns.slots, column = first % columns.slots;
-    while (row < count) {
-      const int y = row_of[row], x = column_of[column];
-      if (y >= 0 && x >= 0) {
-        begin_copy(to + (row * plan.pitch + column) * plan.pixel_bytes + piece * 16,
-                   from + (static_cast<int64_t>(y) * plan.columns.size + x) * plan.channels + channel);
-      }
-      row += step_rows;
-      column += step - step_rows * columns.slots;
-      if (column >= columns.slots) {
-        column -= columns.slots;
-        ++row;
+    const int64_t line = static_cast<int64_t>(plan.columns.size) * plan.channels;
+    for (int column = static_cast<int>(threadIdx.x) / pieces; column < columns.slots; column += kTileThreads / pieces) {
+      const int x = column_of[column];
+      if (x < 0) continue;
+      const S* const first = from + static_cast<int64_t>(x) * plan.channels + channel;
+      unsigned char* const put = to + column * plan.pixel_bytes + piece * 16;
+#pragma unroll 4
+      for (int row = 0; row < count; ++row) {
+        if (row_of[row] >= 0) begin_copy(put + row * plan.pitch * plan.pixel_bytes, first + row_of[row] * line);
       }
     }
   }

@@ -19,12 +19,12 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << at::IntArrayRef(c.shape) << " dilation " << c.dilation;
 }
 
-// One and odd channels, several chunks of channels, one pixel, odd sizes, images of several tiles, taps that are mostly or all
-// outside, and windows too large for shared memory.
+// One and odd channels, several chunks of channels, one pixel, odd sizes, images of several tiles, phases of several tiles,
+// tiles of several phases, taps that are mostly or all outside.
 const std::vector<Case> kCases = {
     {{1, 1, 1, 1}, 1},    {{3, 8, 1, 1}, 36},   {{1, 1, 5, 7}, 1},     {{3, 7, 5, 6}, 2},    {{1, 8, 9, 11}, 1},
     {{2, 24, 7, 5}, 2},   {{1, 304, 3, 5}, 1},  {{1, 8, 18, 37}, 1},   {{3, 16, 17, 33}, 3}, {{1, 40, 13, 14}, 12},
-    {{2, 8, 32, 32}, 12}, {{1, 8, 20, 30}, 24}, {{1, 16, 10, 12}, 36}, {{1, 32, 40, 48}, 9},
+    {{2, 8, 32, 32}, 12}, {{1, 8, 20, 30}, 24}, {{1, 16, 10, 12}, 36}, {{1, 32, 40, 48}, 9}, {{1, 8, 40, 72}, 2},
 };
 
 struct Inputs {
