@@ -124,13 +124,12 @@ class SoftmaxCall {
   // In the logits' type and layout. slope: null, or a float64 number on the device.
   at::Tensor gather(const at::Tensor& parts, const double* slope) const {
     const at::Tensor gradient = empty_gradient();
-    constexpr int64_t kThreads = 256;
-    const int64_t total = gradient.numel();
+    const int64_t places = logits_.size(0) * logits_.size(2) * logits_.size(3);
     with_stored_type([&](auto stored) {
       using S = decltype(stored);
-      launch(gather_parts_kernel<T, S>, blocks_for(total, kThreads), kThreads, 0, parts.const_data_ptr<T>(), walks_,
-             arguments_.classes, arguments_.rows.in, arguments_.columns.in, total, slope, gradient.mutable_data_ptr<S>(),
-             strides_of(gradient));
+      launch(gather_parts_kernel<T, S>, blocks_for(places, kGatherWarps), 32 * kGatherWarps, 0, parts.const_data_ptr<T>(),
+             walks_, arguments_.images, arguments_.classes, arguments_.rows.in, arguments_.columns.in, slope,
+             gradient.mutable_data_ptr<S>(), strides_of(gradient));
     });
     return gradient;
   }
@@ -199,8 +198,9 @@ class SoftmaxCall {
   }
   template <int K, SoftmaxTask kTask, bool kKnown>
   void start(const CellOutput<T>& to) {
-    launch(cell_kernel<T, K, kTask, kKnown>, dim3(blocks_for(walks_.count, kCellWarps), blocks_for(arguments_.classes, 32 * K)),
-           32 * kCellWarps, 0, arguments_, walks_, to);
+    launch(cell_kernel<T, K, kTask, kKnown>,
+           dim3(blocks_for(walks_.count, kCellWarps<T>), blocks_for(arguments_.classes, 32 * K)), 32 * kCellWarps<T>, 0,
+           arguments_, walks_, to);
   }
 
   SoftmaxArguments<T> arguments_;
