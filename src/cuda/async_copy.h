@@ -24,4 +24,13 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
+// Asks for the line of 128 bytes that will be read soon.
+__device__ __forceinline__ void prefetch(const void* from) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+#else
+  static_cast<void>(from);
+#endif
+}
+
 }  // namespace tessera

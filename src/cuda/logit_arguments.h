@@ -31,6 +31,20 @@ struct LogitArguments {
       default: return static_cast<T>(static_cast<float>(static_cast<const c10::Half*>(logits)[offset]));
     }
   }
+  // work(the logits as their own type), where many are read: one decision for all, so that no load waits for another. T: what
+  // they are computed in.
+  template <class T, class Work>
+  __device__ __forceinline__ void with_type(Work&& work) const {
+    if constexpr (std::is_same_v<T, double>) {
+      work(static_cast<const double*>(logits));
+    } else {
+      switch (type) {
+        case NumberType::kBFloat16: return work(static_cast<const c10::BFloat16*>(logits));
+        case NumberType::kHalf: return work(static_cast<const c10::Half*>(logits));
+        default: return work(static_cast<const float*>(logits));
+      }
+    }
+  }
   __device__ int64_t offset(int image, int y, int x) const { return image * strides.image + y * strides.y + x * strides.x; }
 };
 

@@ -36,7 +36,7 @@ inline int spread_pitch(int pitch, int wide) {
 }
 
 // None: the classes do not lie side by side, or are too many.
-inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t element) {
+inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t element, int most_pixels) {
   const ImageStrides& s = a.strides;
   const int64_t height = a.rows.in, width = a.columns.in;
   if ((s.channel != 1 && a.classes > 1) || s.x < a.classes || s.x > 2 * a.classes + 16) return {};
@@ -57,7 +57,7 @@ inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t elem
   tiles.store_packs = tiles.gradient_pitch.shared % tiles.pack == 0 &&
                       (in_place || static_cast<int64_t>(tiles.cut.run) * a.classes % tiles.pack == 0);
   const auto bytes = [&](TilePitch p) { return (tiles.cut.pixels * p.shared * element + 31) / 16 * 16; };
-  for (tiles.cut.pixels = kMostTilePixels;; tiles.cut.pixels /= 2) {
+  for (tiles.cut.pixels = most_pixels;; tiles.cut.pixels /= 2) {
     tiles.tile_bytes = bytes(tiles.pitch);
     tiles.gradient_bytes = in_place ? 0 : bytes(tiles.gradient_pitch);
     if (tiles.tile_bytes <= kTileBytes || tiles.cut.pixels == kLeastTilePixels) break;

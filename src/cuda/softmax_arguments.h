@@ -38,12 +38,15 @@ struct PixelTargets {
   T share = 0;              // of the pixel that is labelled: 1, or less where one of two mixed labels is ignored
   T mass = 0;               // of all -log p together
 
-  // A label that is no class makes the loss not a number: looking at it here would mean waiting for the GPU.
   __device__ void read(const SoftmaxArguments<T>& a, int image, int64_t pixel) {
+    set(a, image, a.labels[pixel], a.other_labels == nullptr ? a.ignore : a.other_labels[pixel]);
+  }
+  // A label that is no class makes the loss not a number: looking at it here would mean waiting for the GPU.
+  __device__ __forceinline__ void set(const SoftmaxArguments<T>& a, int image, int first, int other) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (i == 1 && a.other_labels == nullptr) continue;
-      const int given = i == 0 ? a.labels[pixel] : a.other_labels[pixel];
+      const int given = i == 0 ? first : other;
       if (given == a.ignore) continue;
       const bool valid = given >= 0 && given < a.classes;
       const T part = a.other_labels == nullptr ? T(1) : i == 0 ? a.share[image] : T(1) - a.share[image];

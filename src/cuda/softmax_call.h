@@ -1,6 +1,8 @@
 #pragma once
 #include <ATen/ATen.h>
 
+#include <cstdlib>
+
 #include "cuda/softmax_cells.h"
 #include "cuda/softmax_class_sums.h"
 #include "cuda/softmax_pixels.h"
@@ -13,6 +15,12 @@ using OptionalTensor = std::optional<at::Tensor>;
 
 // The most classes whose logits fit into registers; with more, sums over classes are found beforehand.
 inline constexpr int kMostLanesClasses = 256;
+
+// For comparing on a GPU, until measured: bit 0: four blocks of cells a multiprocessor, bit 1: tiles of half the pixels.
+inline int loss_variant() {
+  static const int variant = std::getenv("TSR_LOSS_VARIANT") != nullptr ? std::atoi(std::getenv("TSR_LOSS_VARIANT")) : 0;
+  return variant;
+}
 
 // One call's arguments, and the tensors they point into.
 template <class T>
@@ -30,7 +38,8 @@ class SoftmaxCall {
     walks_.count = logits.size(0) * logits.size(2) * walks_.per_row;
     if (!pixelwise()) return;
     planes_ = arguments_.strides.x == 1 && (arguments_.strides.channel != 1 || arguments_.classes == 1);
-    if (!planes_) tiles_ = plan_tiles(arguments_, logits.element_size());
+    if (!planes_)
+      tiles_ = plan_tiles(arguments_, logits.element_size(), (loss_variant() & 2) != 0 ? kMostTilePixels / 2 : kMostTilePixels);
   }
 
   void set_targets(const OptionalTensor& class_weights, double smoothing, const OptionalTensor& other_labels,
@@ -116,6 +125,9 @@ class SoftmaxCall {
     if (classes <= 32) return start<1, kTask, false>(to);
     if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
       if (classes <= 96) return start<3, kTask, false>(to);
+      if constexpr (kTask == SoftmaxTask::kCrossEntropy) {
+        if (classes <= 160 && (loss_variant() & 1) != 0) return start<5, kTask, false, 4>(to);
+      }
       if (classes <= 160) return start<5, kTask, false>(to);
     }
     start<8, kTask, false>(to);
@@ -124,13 +136,12 @@ class SoftmaxCall {
   // In the logits' type and layout. slope: null, or a float64 number on the device.
   at::Tensor gather(const at::Tensor& parts, const double* slope) const {
     const at::Tensor gradient = empty_gradient();
-    constexpr int64_t kThreads = 256;
-    const int64_t total = gradient.numel();
+    const int64_t places = logits_.size(0) * logits_.size(2) * logits_.size(3);
     with_stored_type([&](auto stored) {
       using S = decltype(stored);
-      launch(gather_parts_kernel<T, S>, blocks_for(total, kThreads), kThreads, 0, parts.const_data_ptr<T>(), walks_,
-             arguments_.classes, arguments_.rows.in, arguments_.columns.in, total, slope, gradient.mutable_data_ptr<S>(),
-             strides_of(gradient));
+      launch(gather_parts_kernel<T, S>, blocks_for(places, kGatherWarps), 32 * kGatherWarps, 0, parts.const_data_ptr<T>(),
+             walks_, arguments_.images, arguments_.classes, arguments_.rows.in, arguments_.columns.in, slope,
+             gradient.mutable_data_ptr<S>(), strides_of(gradient));
     });
     return gradient;
   }
@@ -197,10 +208,11 @@ class SoftmaxCall {
       work(stored, std::integral_constant<int, 1>());
     });
   }
-  template <int K, SoftmaxTask kTask, bool kKnown>
+  template <int K, SoftmaxTask kTask, bool kKnown, int... kBlocks>
   void start(const CellOutput<T>& to) {
-    launch(cell_kernel<T, K, kTask, kKnown>, dim3(blocks_for(walks_.count, kCellWarps), blocks_for(arguments_.classes, 32 * K)),
-           32 * kCellWarps, 0, arguments_, walks_, to);
+    launch(cell_kernel<T, K, kTask, kKnown, kBlocks...>,
+           dim3(blocks_for(walks_.count, kCellWarps<T>), blocks_for(arguments_.classes, 32 * K)), 32 * kCellWarps<T>, 0,
+           arguments_, walks_, to);
   }
 
   SoftmaxArguments<T> arguments_;

@@ -1,87 +1,77 @@
 #pragma once
-#include "cuda/softmax_arguments.h"
+#include "cuda/cell_chunk.h"
+#include "cuda/cell_corners.h"
+#include "cuda/cell_slopes.h"
+#include "cuda/cell_walks.h"
 
 // Note [Cells on a GPU]
 // A warp walks along a row of cells (see upsample_axis.h), classes dealt out over its lanes, K a lane. The logits of a cell's
-// corners sit in registers, less their corner's largest: the bilinear mix of those four is an upper bound of a pixel's largest
-// logit, so most pixels need no maximum of their own. Rows of a cell are interpolated first, then its pixels, four at a time.
-// Exponentials are summed over the warp and at once become the gradients of the corners, also in registers. The right
-// corners' gradients go on as the left ones of the next cell; finished columns are written as two parts, of the upper and
+// corners are at hand (cell_corners.h), less their corner's largest: the bilinear mix of those four is an upper bound of a
+// pixel's largest logit, so most pixels need no maximum of their own. Rows of a cell are interpolated first, then its pixels,
+// four at a time. Exponentials are summed over the warp and at once become the gradients of the corners, also in registers. The
+// right corners' gradients go on as the left ones of the next cell; finished columns are written as two parts, of the upper and
 // the lower logits, which gather_parts_kernel adds up in a fixed order. So each pixel is computed once and nothing is added
 // in an order that could change.
 
 namespace tessera {
 
-inline constexpr int kCellWarps = 4;   // in a block
-inline constexpr int kPixelGroup = 4;  // pixels of a row that are worked on together
-
-// The rows of cells cut into walks of `length` cells.
-struct CellWalks {
-  int length, per_row;
-  int64_t count;
-};
-
 template <class T>
-struct CellOutput {
-  T* parts;        // null, or (walks, length + 1, 2, C): gradients of upper and lower logits
-  double* values;  // (walks): cross entropy
-  T* sums;         // (walks, 2, C)
-};
+inline constexpr int kCellWarps = sizeof(T) == 4 ? 4 : 2;  // in a block; float64 takes twice the shared memory
 
-// Sums four numbers over the warp; every lane gets all.
-template <class T>
-__device__ __forceinline__ void warp_sum_group(T (&s)[kPixelGroup], int lane) {
-  const bool upper = (lane & 16) != 0, odd = (lane & 8) != 0;
-  const T given0 = __shfl_xor_sync(kAllLanes, upper ? s[0] : s[2], 16);
-  const T given1 = __shfl_xor_sync(kAllLanes, upper ? s[1] : s[3], 16);
-  const T even_sum = (upper ? s[2] : s[0]) + given0, odd_sum = (upper ? s[3] : s[1]) + given1;
-  T sum = (odd ? odd_sum : even_sum) + __shfl_xor_sync(kAllLanes, odd ? even_sum : odd_sum, 8);
-  for (int distance = 4; distance > 0; distance /= 2) sum += __shfl_xor_sync(kAllLanes, sum, distance);
-#pragma unroll
-  for (int i = 0; i < kPixelGroup; ++i) s[i] = __shfl_sync(kAllLanes, sum, i * 8);
-}
-
-// What a pixel's label adds at the four corners: upper left, lower left, upper right, lower right.
-template <class T>
-struct CornerParts {
-  T at[4];
-};
-
-// Shared memory of a warp: what labels add at the corners (or to the sums) by class, and the same of a chunk's pixels.
+// What the lanes of a warp tell one another about their pixels, by slot, and what they keep here rather than in registers.
 template <class T, int K>
-struct LabelParts {
-  CornerParts<T> of_class[32 * K];
-  CornerParts<T> of_lane[32];
+struct CellMemory {
+  CellLogits<T> corners[32 * K];
+  LabelParts<T, K> labels;
+  alignas(4 * sizeof(T)) T right[32];  // weight of the right corners
+  alignas(4 * sizeof(T)) T mass[32];   // of the gradient; 0: the slot has no pixel, or it does not count
+  alignas(4 * sizeof(T)) T sum[32];    // of the exponentials of logits less bound and extra
+  alignas(4 * sizeof(T)) T extra[32];  // below the bound, in powers of 2
+  alignas(4 * sizeof(T)) T shift[32];  // of the sums' gradient, where it is known: sum of slope * probability
+  T label_logit[2][32];                // less the bound, times log2(e)
+  int label[32];
 };
 
 template <class T, int K, SoftmaxTask kTask, bool kKnown>
 class CellWalk {
  public:
-  __device__ CellWalk(const SoftmaxArguments<T>& a, int first_class, LabelParts<T, K>& labels)
-      : a_(a), lane_(static_cast<int>(threadIdx.x % 32)), first_class_(first_class), labels_(labels) {}
+  __device__ CellWalk(const SoftmaxArguments<T>& a, int first_class, CellMemory<T, K>& memory)
+      : a_(a),
+        lane_(static_cast<int>(threadIdx.x % 32)),
+        first_class_(first_class),
+        memory_(memory),
+        corners_(a, first_class, memory.corners) {}
 
   __device__ void run(const CellWalks& walks, int64_t walk, const CellOutput<T>& to) {
     const int64_t row = walk / walks.per_row;
     image_ = static_cast<int>(row / a_.rows.in);
     top_ = static_cast<int>(row % a_.rows.in);
     gradient_ = kTask != SoftmaxTask::kSums && to.parts != nullptr;
+    const bool spread = kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0;
     const int begin = static_cast<int>(walk % walks.per_row) * walks.length;
     const int end = begin + walks.length < a_.columns.in ? begin + walks.length : a_.columns.in;
-#pragma unroll
-    for (int k = 0; k < K; ++k) labels_.of_class[lane_ + 32 * k] = {};
-    __syncwarp();
-    load_column(1, begin);
-    clear_side(1);
+    const int y_begin = a_.rows.begin(top_), y_end = a_.rows.begin(top_ + 1);
+    T* part = gradient_ ? to.parts + walk * (walks.length + 1) * 2 * a_.classes : nullptr;
+    memory_.labels.clear(lane_);
+    corners_.begin_row(image_, top_);
+    corners_.advance(begin, spread);
+    slopes_.clear_right();
 #pragma unroll
     for (int k = 0; k < K; ++k) sums_[k] = 0;
+    int x = a_.columns.begin(begin);
     for (int column = begin; column < end; ++column) {
-      move_right();
-      load_column(1, a_.columns.second(column));
-      clear_side(1);
-      visit_cell(column);
-      if (gradient_) write_side(0, to.parts + part_offset(walks, walk, column - begin));
+      const CellChunk first = {column, x, a_.columns.begin(column + 1), y_end, x, y_begin};
+      x = first.x_end;
+      const GivenLabels given = read_labels(first);  // these and the logits are on their way together
+      corners_.advance(a_.columns.second(column), spread);
+      corners_.prefetch_column(column + 2);
+      slopes_.move_right();
+      visit_cell(first, given);
+      if (!gradient_) continue;
+      slopes_.write(0, part, corners_.class_of(0), a_.classes);
+      part += 2 * a_.classes;
     }
-    if (gradient_) write_side(1, to.parts + part_offset(walks, walk, end - begin));
+    if (gradient_) slopes_.write(1, part, corners_.class_of(0), a_.classes);
     if (kTask == SoftmaxTask::kCrossEntropy && !kKnown) {
       value_ = warp_sum(value_);
       if (lane_ == 0) to.values[walk] = value_;
@@ -90,199 +80,149 @@ class CellWalk {
   }
 
  private:
-  __device__ int class_of(int k) const {
-    return first_class_ + lane_ + 32 * k;
+  struct GivenLabels {
+    int first, other;
+  };
+  __device__ int64_t pixel_index(const CellChunk& chunk) const {
+    return (static_cast<int64_t>(image_) * a_.rows.out + chunk.own_y(lane_)) * a_.columns.out + chunk.own_x(lane_);
   }
-  __device__ int64_t part_offset(const CellWalks& walks, int64_t walk, int column) const {
-    return (walk * (walks.length + 1) + column) * 2 * a_.classes;
-  }
-
-  // Side 0: left corners, 1: right ones; [side][0]: upper, [side][1]: lower.
-  __device__ void load_column(int side, int column) {
-#pragma unroll
-    for (int d = 0; d < 2; ++d) {
-      const int64_t place = a_.offset(image_, d == 0 ? top_ : a_.rows.second(top_), column);
-      T most = kNoLogit<T>;
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-        const int c = class_of(k);
-        logit_[side][d][k] = c < a_.classes ? a_.logit(place + c * a_.strides.channel) : kNoLogit<T>;
-        most = logit_[side][d][k] > most ? logit_[side][d][k] : most;
-      }
-      most_[side][d] = most = warp_max(most);
-      T spread = 0;
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-        const int c = class_of(k);
-        const T below = logit_[side][d][k] - most;
-        if (kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 && c < a_.classes) spread += a_.spread(c) * below;
-        logit_[side][d][k] = c < a_.classes ? below * kLog2E<T> : kNoLogit<T>;
-      }
-      spread_[side][d] = kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 ? warp_sum(spread) : T(0);
-    }
+  __device__ GivenLabels read_labels(const CellChunk& chunk) const {
+    if (!chunk.has(lane_)) return {a_.ignore, a_.ignore};
+    const int64_t index = pixel_index(chunk);
+    return {a_.labels[index], a_.other_labels == nullptr ? a_.ignore : a_.other_labels[index]};
   }
 
-  __device__ void clear_side(int side) {
-#pragma unroll
-    for (int d = 0; d < 2; ++d) {
-#pragma unroll
-      for (int k = 0; k < K; ++k) slope_[side][d][k] = 0;
+  __device__ void visit_cell(CellChunk chunk, GivenLabels given) {
+    if (chunk.empty()) return;
+    for (;;) {
+      const CellChunk current = chunk;
+      const GivenLabels labels = given;
+      chunk.advance();
+      if (!chunk.empty()) given = read_labels(chunk);
+      visit_chunk(current, labels);
+      if (chunk.empty()) break;
     }
-  }
-
-  __device__ void move_right() {
-#pragma unroll
-    for (int d = 0; d < 2; ++d) {
-      most_[0][d] = most_[1][d];
-      spread_[0][d] = spread_[1][d];
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-        logit_[0][d][k] = logit_[1][d][k];
-        slope_[0][d][k] = slope_[1][d][k];
-      }
-    }
-  }
-
-  __device__ void visit_cell(int column) {
-    const int y_end = a_.rows.begin(top_ + 1), x_begin = a_.columns.begin(column), x_end = a_.columns.begin(column + 1);
-    const int width = x_end - x_begin;
-    if (width <= 0) return;
-    const int across = width < 32 ? width : 32, down = 32 / across;  // pixels of a chunk, one a lane
-    for (int y = a_.rows.begin(top_); y < y_end; y += down) {
-      for (int x = x_begin; x < x_end; x += across) {
-        visit_chunk(column, x, x + across < x_end ? x + across : x_end, y, y + down < y_end ? y + down : y_end);
-      }
-    }
-    take_label_parts();
+    if (gradient_) slopes_.add_labels(memory_.labels, lane_);  // sums leave theirs until the end
   }
 
   // What a lane knows of its own pixel of a chunk.
   struct Pixel {
     PixelTargets<T> target;
-    T right = 0, down = 0;  // weights
-    T label_logit[2];       // less the bound, times log2(e)
-    T bound = 0;            // of its logits
-    T sum = 1;              // of the exponentials of logits less bound and extra
-    T extra = 0;            // below the bound, in powers of 2
+    CellPlace<T> place;
   };
 
-  __device__ void visit_chunk(int column, int x_begin, int x_end, int y_begin, int y_end) {
-    const int width = x_end - x_begin;
+  __device__ void visit_chunk(const CellChunk& chunk, GivenLabels given) {
     Pixel own;
-    const int y = y_begin + lane_ / width, x = x_begin + lane_ % width;
-    const int64_t index = (static_cast<int64_t>(image_) * a_.rows.out + y) * a_.columns.out + x;
-    if (y < y_end) read_pixel(own, column, y, x, index);
+    if (chunk.has(lane_)) set_pixel(own, chunk, given);
     const unsigned counted = __ballot_sync(kAllLanes, own.target.counts());
     if (counted == 0) return;
-    for (int row = y_begin; row < y_end; ++row) {
-      const int first = (row - y_begin) * width;
-      begin_row(__shfl_sync(kAllLanes, own.down, first));
+    memory_.right[lane_] = own.place.right;
+    memory_.mass[lane_] = kTask == SoftmaxTask::kCrossEntropy ? own.target.mass : own.target.share;
+    __syncwarp();
+    const int bits = chunk.row_bits(), width = chunk.width(), rows = chunk.rows(), below = chunk.y_end - chunk.y;
+    for (int row = 0; row < rows && row < below; ++row) {
+      const int first = row << bits;
+      const T down = __shfl_sync(kAllLanes, own.place.down, first);
+      corners_.interpolate(down, left_, step_);
+#pragma unroll
+      for (int k = 0; k < K; ++k) row_slope_[0][k] = row_slope_[1][k] = 0;
       for (int i = 0; i < width; i += kPixelGroup) {
-        const int last = i + kPixelGroup < width ? i + kPixelGroup : width;
-        if ((counted >> (first + i) & ((1u << (last - i)) - 1)) != 0) visit_group(own, first + i, first + last);
+        if ((counted >> (first + i) & ((1u << kPixelGroup) - 1)) != 0) visit_group(first + i);
       }
-      end_row();
+      if (gradient_) slopes_.add_row(down, row_slope_);
     }
+    __syncwarp();
     finish_pixels(own);
   }
 
-  __device__ void read_pixel(Pixel& own, int column, int y, int x, int64_t index) {
-    own.target.read(a_, image_, index);
-    own.down = static_cast<T>(a_.rows.weight(y, top_));
-    own.right = static_cast<T>(a_.columns.weight(x, column));
+  __device__ void set_pixel(Pixel& own, const CellChunk& chunk, GivenLabels given) {
+    own.target.set(a_, image_, given.first, given.other);
+    own.place.down = static_cast<T>(a_.rows.weight(chunk.own_y(lane_), top_));
+    own.place.right = static_cast<T>(a_.columns.weight(chunk.own_x(lane_), chunk.column));
+    memory_.label[lane_] = own.target.label[0];
+    memory_.extra[lane_] = 0;
     if (!own.target.counts()) return;
-    const int bottom = a_.rows.second(top_), next = a_.columns.second(column);
-    own.bound = mix(own, most_[0][0], most_[1][0], most_[0][1], most_[1][1]);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (own.target.label[i] < 0) continue;
-      const int64_t along = own.target.label[i] * a_.strides.channel;
-      own.label_logit[i] = kLog2E<T> * mix(own, a_.logit(a_.offset(image_, top_, column) + along) - most_[0][0],
-                                           a_.logit(a_.offset(image_, top_, next) + along) - most_[1][0],
-                                           a_.logit(a_.offset(image_, bottom, column) + along) - most_[0][1],
-                                           a_.logit(a_.offset(image_, bottom, next) + along) - most_[1][1]);
+      memory_.label_logit[i][lane_] = corners_.logit(own.place, chunk.column, own.target.label[i]);
     }
-    if (kKnown) own.extra = (a_.log_sum[index] - own.bound) * kLog2E<T>;
-    if (kKnown && kTask == SoftmaxTask::kSumsGradient) own.bound = a_.slope_sum[index];  // all that is still needed of it
+    if (kKnown) memory_.extra[lane_] = (a_.log_sum[pixel_index(chunk)] - corners_.bound(own.place)) * kLog2E<T>;
+    if (kKnown && kTask == SoftmaxTask::kSumsGradient) memory_.shift[lane_] = a_.slope_sum[pixel_index(chunk)];
   }
 
-  __device__ static T mix(const Pixel& p, T top_left, T top_right, T bottom_left, T bottom_right) {
-    const T top = top_left + p.right * (top_right - top_left), bottom = bottom_left + p.right * (bottom_right - bottom_left);
-    return top + p.down * (bottom - top);
-  }
-
-  __device__ void begin_row(T down) {
-    down_ = down;
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-      left_[k] = logit_[0][0][k] + down * (logit_[0][1][k] - logit_[0][0][k]);
-      step_[k] = logit_[1][0][k] + down * (logit_[1][1][k] - logit_[1][0][k]) - left_[k];
-      row_slope_[0][k] = row_slope_[1][k] = 0;
-    }
-  }
-
-  __device__ void end_row() {
-    if (!gradient_) return;
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-        slope_[side][0][k] += (T(1) - down_) * row_slope_[side][k];
-        slope_[side][1][k] += down_ * row_slope_[side][k];
-      }
-    }
-  }
-
-  // Pixels of lanes [begin, end), at most kPixelGroup, all in one row.
-  __device__ void visit_group(Pixel& own, int begin, int end) {
-    T right[kPixelGroup], e[kPixelGroup][K], sum[kPixelGroup], extra[kPixelGroup] = {};
-#pragma unroll
-    for (int q = 0; q < kPixelGroup; ++q) {
-      const int lane =
-          begin + q < end ? begin + q : begin;  // a pixel past the end is one more of the first, and counts nothing
-      right[q] = __shfl_sync(kAllLanes, own.right, lane);
-      if (kKnown) extra[q] = __shfl_sync(kAllLanes, own.extra, lane);
-      sum[q] = exponentials(right[q], extra[q], e[q]);
-    }
-    if (!kKnown) {
-      warp_sum_group(sum, lane_);
+  // Pixels of slots [begin, begin + kPixelGroup), all in one row.
+  __device__ void visit_group(int begin) {
+    const Pack<T, kPixelGroup> right = load_pack<kPixelGroup>(memory_.right + begin);
+    T e[kPixelGroup][K], scale[kPixelGroup], mean[kPixelGroup];
+    if (kKnown) {
+      const auto extra = load_pack<kPixelGroup>(memory_.extra + begin), mass = load_pack<kPixelGroup>(memory_.mass + begin);
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) {
-        // The bound was far above the largest logit, and precision is gone.
-        if (sum[q] < kTiny) {
-          T most = kNoLogit<T>;
+        scale[q] = mass.value[q];
+        exponentials(right.value[q], scale[q] != 0 ? extra.value[q] : T(0), e[q]);
+        mean[q] = kTask == SoftmaxTask::kSumsGradient && scale[q] != 0 ? memory_.shift[begin + q] : T(0);
+      }
+    } else {
+      normalise(begin, right, e, scale, mean);
+    }
 #pragma unroll
-          for (int k = 0; k < K; ++k) most = left_[k] + right[q] * step_[k] > most ? left_[k] + right[q] * step_[k] : most;
-          extra[q] = warp_max(most);
-          sum[q] = warp_sum(exponentials(right[q], extra[q], e[q]));
-        }
-        if (lane_ == begin + q && begin + q < end) {
-          own.sum = sum[q];
-          own.extra = extra[q];
+    for (int q = 0; q < kPixelGroup; ++q) {
+      const T to_right = scale[q] * right.value[q], to_left = scale[q] - to_right;
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        if constexpr (kTask == SoftmaxTask::kSums) {
+          sums_[k] += scale[q] * e[q][k];
+        } else {
+          const T g = kTask == SoftmaxTask::kSumsGradient ? e[q][k] * (class_slope(k) - mean[q]) : e[q][k];
+          row_slope_[0][k] += to_left * g;
+          row_slope_[1][k] += to_right * g;
         }
       }
     }
-    T shift[kPixelGroup] = {};
-    if (kTask == SoftmaxTask::kSumsGradient) slope_sums(own, begin, end, e, extra, shift);
+  }
+
+  // Finds the sums of a group's exponentials and what they are to be multiplied by. An eighth of the warp has a pixel's sum;
+  // what follows from it is found there and then told to all.
+  __device__ void normalise(int begin, const Pack<T, kPixelGroup>& right, T (&e)[kPixelGroup][K], T (&scale)[kPixelGroup],
+                            T (&mean)[kPixelGroup]) {
+    T sums[kPixelGroup];
 #pragma unroll
-    for (int q = 0; q < kPixelGroup; ++q) {
-      const bool within = begin + q < end;
-      const T mass = __shfl_sync(kAllLanes, kTask == SoftmaxTask::kCrossEntropy ? own.target.mass : own.target.share,
-                                 within ? begin + q : begin);
-      const T scale = within ? (kKnown ? mass : divide_fast(mass, sum[q])) : T(0);
-      if (kTask == SoftmaxTask::kSums) {
+    for (int q = 0; q < kPixelGroup; ++q) sums[q] = exponentials(right.value[q], T(0), e[q]);
+    T sum = warp_sum_group(sums, lane_);
+    if (__any_sync(kAllLanes, sum < kTiny)) {  // the bound was far above the largest logit, and precision is gone
 #pragma unroll
-        for (int k = 0; k < K; ++k) sums_[k] += scale * e[q][k];
-        continue;
+      for (int q = 0; q < kPixelGroup; ++q) {
+        T most = kNoLogit<T>;
+#pragma unroll
+        for (int k = 0; k < K; ++k) most = fmax(most, left_[k] + right.value[q] * step_[k]);
+        most = warp_max(most);
+        if (lane_ == 0) memory_.extra[begin + q] = most;
+        sums[q] = exponentials(right.value[q], most, e[q]);
       }
-      const T to_right = scale * right[q], to_left = scale - to_right;
-      const T mean = kKnown ? shift[q] : divide_fast(shift[q], sum[q]);
+      __syncwarp();
+      sum = warp_sum_group(sums, lane_);
+    }
+    const int slot = begin + lane_ / 8;
+    if (lane_ % 8 == 0) memory_.sum[slot] = sum;
+    const T mass = memory_.mass[slot], own_scale = divide_fast(mass, sum);
 #pragma unroll
-      for (int k = 0; k < K; ++k) {
-        const T g = kTask == SoftmaxTask::kSumsGradient ? e[q][k] * (class_slope(k) - mean) : e[q][k];
-        row_slope_[0][k] += to_left * g;
-        row_slope_[1][k] += to_right * g;
+    for (int q = 0; q < kPixelGroup; ++q) scale[q] = __shfl_sync(kAllLanes, own_scale, 8 * q);
+    if constexpr (kTask == SoftmaxTask::kSumsGradient) {
+      // The sum of slope * exponential over all classes, with the label's own slope.
+#pragma unroll
+      for (int q = 0; q < kPixelGroup; ++q) {
+        sums[q] = 0;
+#pragma unroll
+        for (int k = 0; k < K; ++k) sums[q] += class_slope(k) * e[q][k];
       }
+      T dot = warp_sum_group(sums, lane_);
+      if (mass != 0) {
+        dot += a_.slopes[memory_.label[slot]] * exp2_fast(memory_.label_logit[0][slot] - memory_.extra[slot]);
+      }
+      const T own_mean = divide_fast(dot, sum);
+#pragma unroll
+      for (int q = 0; q < kPixelGroup; ++q) mean[q] = __shfl_sync(kAllLanes, own_mean, 8 * q);
     }
   }
 
@@ -297,119 +237,58 @@ class CellWalk {
   }
 
   __device__ T class_slope(int k) const {
-    return class_of(k) < a_.classes ? a_.slopes[a_.classes + class_of(k)] : T(0);
-  }
-
-  // The sum of slope * exponential over all classes, with the label's own slope.
-  __device__ void slope_sums(const Pixel& own, int begin, int end, const T (&e)[kPixelGroup][K], const T (&extra)[kPixelGroup],
-                             T (&shift)[kPixelGroup]) {
-#pragma unroll
-    for (int q = 0; q < kPixelGroup; ++q) {
-      const int lane = begin + q < end ? begin + q : begin;
-      if (kKnown) {
-        shift[q] = __shfl_sync(kAllLanes, own.bound, lane);
-        continue;
-      }
-#pragma unroll
-      for (int k = 0; k < K; ++k) shift[q] += class_slope(k) * e[q][k];
-      const int label = __shfl_sync(kAllLanes, own.target.label[0], lane);
-      const T logit = __shfl_sync(kAllLanes, own.label_logit[0], lane);
-      if (lane_ == 0 && label >= 0) shift[q] += a_.slopes[label] * exp2_fast(logit - extra[q]);
-    }
-    if (!kKnown) warp_sum_group(shift, lane_);
+    return corners_.has(k) ? a_.slopes[a_.classes + corners_.class_of(k)] : T(0);
   }
 
   // The labels' own part, for all pixels of the chunk at once.
   __device__ void finish_pixels(const Pixel& own) {
+    const bool counts = own.target.counts();
+    const T extra = counts ? memory_.extra[lane_] : T(0), sum = counts && !kKnown ? memory_.sum[lane_] : T(1);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (i == 1 && a_.other_labels == nullptr) continue;
       const int label = own.target.label[i];
       T amount = 0;
       if (label >= 0) {
-        const T probability = exp2_fast(own.label_logit[i] - own.extra) / (kKnown ? T(1) : own.sum);
+        const T logit = memory_.label_logit[i][lane_];
         if (kTask == SoftmaxTask::kCrossEntropy) {
           amount = -own.target.weight[i];
-          value_ -= own.target.weight[i] * own.label_logit[i] * kLn2<T>;
+          value_ -= own.target.weight[i] * logit * kLn2<T>;
         } else {
+          const T probability = exp2_fast(logit - extra) / sum;
           amount = kTask == SoftmaxTask::kSums ? probability : a_.slopes[label] * probability;
         }
       }
-      const T right = amount * own.right, left = amount - right;
+      const T right = amount * own.place.right, left = amount - right, down = own.place.down, up = T(1) - down;
       if (gradient_ || kTask == SoftmaxTask::kSums) {
-        add_label_parts(label, {(T(1) - own.down) * left, own.down * left, (T(1) - own.down) * right, own.down * right});
+        memory_.labels.add(label, first_class_, {{up * left, down * left, up * right, down * right}}, lane_);
       }
     }
-    if (kTask == SoftmaxTask::kCrossEntropy && own.target.counts()) {
-      value_ += own.target.mass * kLn2<T> * (log2(own.sum) + own.extra);
-      if (a_.smoothing > 0) value_ -= own.target.share * mix(own, spread_[0][0], spread_[1][0], spread_[0][1], spread_[1][1]);
+    if (kTask == SoftmaxTask::kCrossEntropy && counts) {
+      value_ += own.target.mass * kLn2<T> * (log2(sum) + extra);
+      if (a_.smoothing > 0) value_ -= own.target.share * corners_.spread(own.place);
     }
     if (kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 && gradient_) spread_gradient(own);
   }
 
-  // Pixels with the same label are added one after another, in the order of lanes.
-  __device__ void add_label_parts(int label, const CornerParts<T>& parts) {
-    labels_.of_lane[lane_] = parts;
-    const unsigned same = __match_any_sync(kAllLanes, label);
-    __syncwarp();
-    const int place = label - first_class_;
-    if (place >= 0 && place < 32 * K && (same & ((1u << lane_) - 1)) == 0) {
-      CornerParts<T> total = labels_.of_class[place];
-      for (unsigned left = same; left != 0; left &= left - 1) {
-        const CornerParts<T> more = labels_.of_lane[__ffs(static_cast<int>(left)) - 1];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) total.at[i] += more.at[i];
-      }
-      labels_.of_class[place] = total;
-    }
-    __syncwarp();
-  }
-
   // Label smoothing takes the same off every class of a pixel.
   __device__ void spread_gradient(const Pixel& own) {
-    const T share = own.target.share, right = share * own.right, left = share - right;
-    const T total[2][2] = {{warp_sum((T(1) - own.down) * left), warp_sum(own.down * left)},
-                           {warp_sum((T(1) - own.down) * right), warp_sum(own.down * right)}};
+    const T share = own.target.share, right = share * own.place.right, left = share - right;
+    const T down = own.place.down, up = T(1) - down;
+    const CornerParts<T> total = {{warp_sum(up * left), warp_sum(down * left), warp_sum(up * right), warp_sum(down * right)}};
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      if (class_of(k) >= a_.classes) continue;
-#pragma unroll
-      for (int side = 0; side < 2; ++side) {
-#pragma unroll
-        for (int d = 0; d < 2; ++d) slope_[side][d][k] -= total[side][d] * a_.spread(class_of(k));
-      }
-    }
-  }
-
-  __device__ void take_label_parts() {
-    if (!gradient_) return;  // sums leave theirs until the end
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-      CornerParts<T>& parts = labels_.of_class[lane_ + 32 * k];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) slope_[i / 2][i % 2][k] += parts.at[i];
-      parts = {};
-    }
-    __syncwarp();
-  }
-
-  __device__ void write_side(int side, T* to) const {
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-      const int c = class_of(k);
-      if (c >= a_.classes) continue;
-      to[c] = slope_[side][0][k];
-      to[a_.classes + c] = slope_[side][1][k];
+      if (corners_.has(k)) slopes_.add(k, -a_.spread(corners_.class_of(k)), total);
     }
   }
 
   __device__ void write_sums(T* to) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      const int c = class_of(k);
+      const int c = corners_.class_of(k);
       if (c >= a_.classes) continue;
-      const CornerParts<T>& parts = labels_.of_class[lane_ + 32 * k];
-      to[c] = parts.at[0] + parts.at[1] + parts.at[2] + parts.at[3];
+      const CornerParts<T>& parts = memory_.labels[lane_ + 32 * k];
+      to[c] = parts.value[0] + parts.value[1] + parts.value[2] + parts.value[3];
       to[a_.classes + c] = sums_[k];
     }
   }
@@ -418,47 +297,24 @@ class CellWalk {
 
   const SoftmaxArguments<T>& a_;
   const int lane_, first_class_;
-  LabelParts<T, K>& labels_;
+  CellMemory<T, K>& memory_;
+  CellCorners<T, K> corners_;
+  CellSlopes<T, K> slopes_;
   int image_ = 0, top_ = 0;
   bool gradient_ = false;
-  T logit_[2][2][K], slope_[2][2][K];  // of the corners
-  T most_[2][2], spread_[2][2];
   T left_[K], step_[K], row_slope_[2][K], sums_[K];
-  T down_ = 0;
   double value_ = 0;
 };
 
-// blockIdx.y: which 32 K of the classes, where there are more.
-template <class T, int K, SoftmaxTask kTask, bool kKnown>
-__global__ void __launch_bounds__(32 * kCellWarps, sizeof(T) == 4 && K <= 5 ? 3 : 1)
+// blockIdx.y: which 32 K of the classes, where there are more. kBlocks: that a multiprocessor should hold.
+template <class T, int K, SoftmaxTask kTask, bool kKnown, int kBlocks = sizeof(T) == 4 && K <= 5 ? 3 : 1>
+__global__ void __launch_bounds__(32 * kCellWarps<T>, kBlocks)
     cell_kernel(const SoftmaxArguments<T> a, CellWalks walks, CellOutput<T> to) {
   const int warp = static_cast<int>(threadIdx.x / 32);
-  const int64_t walk = static_cast<int64_t>(blockIdx.x) * kCellWarps + warp;
+  const int64_t walk = static_cast<int64_t>(blockIdx.x) * kCellWarps<T> + warp;
   if (walk >= walks.count) return;
-  __shared__ LabelParts<T, K> labels[kCellWarps];
-  CellWalk<T, K, kTask, kKnown>(a, static_cast<int>(blockIdx.y) * 32 * K, labels[warp]).run(walks, walk, to);
-}
-
-// Adds up the parts of each logit's gradient and multiplies them by `slope`, if there is one. One thread a value.
-template <class T, class S>
-__global__ void gather_parts_kernel(const T* parts, CellWalks walks, int classes, int height, int width, int64_t total,
-                                    const double* slope, S* gradient, ImageStrides to) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= total) return;
-  const int c = static_cast<int>(i % classes), x = static_cast<int>(i / classes % width);
-  const int y = static_cast<int>(i / classes / width % height);
-  const int64_t image = i / classes / width / height;
-  T sum = 0;
-  for (int d = 0; d < 2 && d <= y; ++d) {  // upper logits of the own row of cells, lower ones of the row above
-    const int64_t row = (image * height + y - d) * walks.per_row;
-    const int walk = x / walks.length;
-    sum += parts[(((row + walk) * (walks.length + 1) + x % walks.length) * 2 + d) * classes + c];
-    if (x % walks.length == 0 && walk > 0) {
-      sum += parts[(((row + walk - 1) * (walks.length + 1) + walks.length) * 2 + d) * classes + c];
-    }
-  }
-  if (slope != nullptr) sum *= static_cast<T>(*slope);
-  gradient[image * to.image + y * to.y + x * to.x + c * to.channel] = static_cast<S>(sum);
+  __shared__ CellMemory<T, K> memory[kCellWarps<T>];
+  CellWalk<T, K, kTask, kKnown>(a, static_cast<int>(blockIdx.y) * 32 * K, memory[warp]).run(walks, walk, to);
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@ struct UpsampleAxis {
   UpsampleAxis(int64_t in_size, int64_t out_size, bool corners)
       : in(static_cast<int>(in_size)), out(static_cast<int>(out_size)), align_corners(corners) {
     scale = !align_corners ? static_cast<double>(in) / out : out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0.0;
+    inverse = scale > 0 ? 1 / scale : 0.0;
   }
 
   __device__ double at(int o) const {
@@ -25,7 +26,7 @@ struct UpsampleAxis {
   __device__ int begin(int i) const {
     if (i <= 0) return 0;
     if (i >= in || scale == 0) return out;
-    const double guess = align_corners ? i / scale : (i + 0.5) / scale - 0.5;
+    const double guess = align_corners ? i * inverse : (i + 0.5) * inverse - 0.5;
     int o = guess < out ? static_cast<int>(guess) : out;
     while (o > 0 && first(o - 1) >= i) --o;  // at most a step or two: the guess is only rounded
     while (o < out && first(o) < i) ++o;
@@ -34,7 +35,7 @@ struct UpsampleAxis {
 
   int in, out;
   bool align_corners;
-  double scale;
+  double scale, inverse;
 };
 
 }  // namespace tessera
