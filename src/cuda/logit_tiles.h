@@ -10,6 +10,7 @@ namespace tessera {
 struct LogitTiles {
   PixelTiles cut;
   TilePitch pitch, gradient_pitch;
+  int gradient_row;  // elements of a pixel's gradient: the classes, and zeros up to the next pixel where rows are padded
   int pack;          // logits of a row that are read together
   bool store_packs;  // so many may also be written together
   size_t tile_bytes, gradient_bytes;
@@ -26,7 +27,7 @@ struct LogitTiles {
 };
 
 // Smaller tiles, as many as a multiprocessor holds: some are loaded while others are computed.
-inline constexpr int kMostTilePixels = 128, kLeastTilePixels = 32;
+inline constexpr int kMostTilePixels = 64, kLeastTilePixels = 32;
 inline constexpr size_t kTileBytes = 40 << 10;
 inline constexpr size_t kMostTileBytes = 96 << 10;  // every GPU since sm_80 has as much for a block
 
@@ -35,8 +36,17 @@ inline int spread_pitch(int pitch, int wide) {
   return pitch % wide != 0 || pitch / wide % 2 == 1 ? pitch : pitch + wide;
 }
 
+// Whether a few numbers behind the classes fill each pixel's row up, as in the logits of a padded product. The gradient then
+// has such rows too, with zeros there.
+inline bool has_padded_rows(const LogitArguments& a) {
+  constexpr int64_t kMostPadding = 8;
+  const ImageStrides& s = a.strides;
+  return s.channel == 1 && s.x > a.classes && s.x < a.classes + kMostPadding && s.y == a.columns.in * s.x &&
+         s.image == a.rows.in * s.y;
+}
+
 // None: the classes do not lie side by side, or are too many.
-inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t element, int most_pixels) {
+inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t element) {
   const ImageStrides& s = a.strides;
   const int64_t height = a.rows.in, width = a.columns.in;
   if ((s.channel != 1 && a.classes > 1) || s.x < a.classes || s.x > 2 * a.classes + 16) return {};
@@ -50,14 +60,16 @@ inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t elem
   LogitTiles tiles{};
   tiles.pack = aligned(wide) ? wide : element == 2 && aligned(2) ? 2 : 1;
   tiles.pitch = {pitch, tiles.pack == wide ? spread_pitch(pitch, wide) : pitch};
-  tiles.gradient_pitch = {a.classes, spread_pitch(a.classes, wide)};
+  const bool padded = has_padded_rows(a);
+  tiles.gradient_pitch = padded ? tiles.pitch : TilePitch{a.classes, spread_pitch(a.classes, wide)};
+  tiles.gradient_row = padded ? pitch : a.classes;
   tiles.cut.run = static_cast<int>(whole_images ? height * width : width);
   tiles.cut.runs_in_image = static_cast<int>(whole_images ? 1 : height);
   const bool in_place = tiles.pitch.shared == tiles.gradient_pitch.shared;
   tiles.store_packs = tiles.gradient_pitch.shared % tiles.pack == 0 &&
                       (in_place || static_cast<int64_t>(tiles.cut.run) * a.classes % tiles.pack == 0);
   const auto bytes = [&](TilePitch p) { return (tiles.cut.pixels * p.shared * element + 31) / 16 * 16; };
-  for (tiles.cut.pixels = most_pixels;; tiles.cut.pixels /= 2) {
+  for (tiles.cut.pixels = kMostTilePixels;; tiles.cut.pixels /= 2) {
     tiles.tile_bytes = bytes(tiles.pitch);
     tiles.gradient_bytes = in_place ? 0 : bytes(tiles.gradient_pitch);
     if (tiles.tile_bytes <= kTileBytes || tiles.cut.pixels == kLeastTilePixels) break;

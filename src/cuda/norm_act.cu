@@ -59,15 +59,15 @@ at::Tensor norm_moments_cuda(const at::Tensor& given, at::IntArrayRef ends, cons
   const at::Tensor x = in_rows(given);
   const at::Tensor moments =
       at::empty({static_cast<int64_t>(ends.size()), 2, x.size(1)}, at::TensorOptions(x.device()).dtype(at::kDouble));
-  for_each_launch(x, ends, {x.const_data_ptr()}, [&](auto zero, auto pack, auto shapes, size_t first) {
+  for_each_launch(x, ends, {x.const_data_ptr()}, [&](auto zero, auto pack, size_t first) {
     using S = decltype(zero);
     using T = Compute<S>;
-    constexpr NormShape kShape = kNormShapes[shapes].moments;
+    constexpr NormShape kShape = kMomentsShape;
     const NormRows rows = norm_rows(x, ends, first, pack, kSumChannels, kShape);
     const dim3 grid = grid_of(rows, pack);
     const at::Tensor scratch = scratch_for(grid, x);
-    launch(moments_kernel<S, pack, shapes>, grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows,
-           x.const_data_ptr<S>(), sums_in(scratch), next_counters(grid),
+    launch(moments_kernel<S, pack>, grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows, x.const_data_ptr<S>(),
+           sums_in(scratch), next_counters(grid),
            moments.mutable_data_ptr<double>() + 2 * static_cast<int64_t>(first) * x.size(1), pointer_of<T>(running_mean),
            pointer_of<T>(running_var), momentum);
   });
@@ -80,23 +80,22 @@ at::Tensor norm_act_cuda(const at::Tensor& given, const std::optional<at::Tensor
   const at::Tensor x = in_rows(given), y = at::empty_like(x);
   const at::Tensor residual = given_residual ? in_rows(*given_residual) : at::Tensor();
   const void* const added = given_residual ? residual.const_data_ptr() : nullptr;
-  for_each_launch(
-      x, ends, {x.const_data_ptr(), added, y.const_data_ptr()}, [&](auto zero, auto pack, auto shapes, size_t first) {
-        using S = decltype(zero);
-        using T = Compute<S>;
-        const auto start = [&](auto kernel, const NormShape& shape) {
-          const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, shape);
-          launch(kernel, grid_of(rows, pack), shape.threads, shared_for_forms<T>(rows, pack, OutputForm<T, pack>::kLists), rows,
-                 x.const_data_ptr<S>(), static_cast<const S*>(added), y.mutable_data_ptr<S>(),
-                 numbers_of<T>(moments, weight, bias, eps, first));
-        };
-        constexpr NormShape kPlain = norm_apply_shape(shapes, false), kAdd = norm_apply_shape(shapes, true);
-        if (given_residual) {
-          start(relu ? apply_kernel<S, pack, shapes, true, true> : apply_kernel<S, pack, shapes, true, false>, kAdd);
-        } else {
-          start(relu ? apply_kernel<S, pack, shapes, false, true> : apply_kernel<S, pack, shapes, false, false>, kPlain);
-        }
-      });
+  for_each_launch(x, ends, {x.const_data_ptr(), added, y.const_data_ptr()}, [&](auto zero, auto pack, size_t first) {
+    using S = decltype(zero);
+    using T = Compute<S>;
+    const auto start = [&](auto kernel, const NormShape& shape) {
+      const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, shape);
+      launch(kernel, grid_of(rows, pack), shape.threads, shared_for_forms<T>(rows, pack, OutputForm<T, pack>::kLists), rows,
+             x.const_data_ptr<S>(), static_cast<const S*>(added), y.mutable_data_ptr<S>(),
+             numbers_of<T>(moments, weight, bias, eps, first));
+    };
+    constexpr NormShape kPlain = apply_shape(false), kAdd = apply_shape(true);
+    if (given_residual) {
+      start(relu ? apply_kernel<S, pack, true, true> : apply_kernel<S, pack, true, false>, kAdd);
+    } else {
+      start(relu ? apply_kernel<S, pack, false, true> : apply_kernel<S, pack, false, false>, kPlain);
+    }
+  });
   return laid_out_like(y, given);
 }
 
@@ -109,16 +108,16 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cuda(
   const at::Tensor means = at::empty_like(moments), weight_grad = at::empty_like(weight), bias_grad = at::empty_like(weight);
   const void* const output = given_y ? y.const_data_ptr() : nullptr;
   for_each_launch(x, ends, {x.const_data_ptr(), dy.const_data_ptr(), output, gated.const_data_ptr()},
-                  [&](auto zero, auto pack, auto shapes, size_t first) {
+                  [&](auto zero, auto pack, size_t first) {
                     using S = decltype(zero);
                     using T = Compute<S>;
-                    constexpr NormShape kShape = kNormShapes[shapes].sums;
+                    constexpr NormShape kShape = kSumsShape;
                     const NormRows rows = norm_rows(x, ends, first, pack, kSumChannels, kShape);
                     const dim3 grid = grid_of(rows, pack);
                     const at::Tensor scratch = scratch_for(grid, x);
-                    launch(given_y ? sums_kernel<S, pack, shapes, Gate::kOutput>
-                           : relu  ? sums_kernel<S, pack, shapes, Gate::kForm>
-                                   : sums_kernel<S, pack, shapes, Gate::kNone>,
+                    launch(given_y ? sums_kernel<S, pack, Gate::kOutput>
+                           : relu  ? sums_kernel<S, pack, Gate::kForm>
+                                   : sums_kernel<S, pack, Gate::kNone>,
                            grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows, dy.const_data_ptr<S>(),
                            x.const_data_ptr<S>(), static_cast<const S*>(output), gated.mutable_data_ptr<S>(),
                            numbers_of<T>(moments, weight, bias, eps, first), sums_in(scratch), next_counters(grid), first > 0,
@@ -134,19 +133,18 @@ at::Tensor norm_act_backward_cuda(const at::Tensor& given_dy, const at::Tensor& 
   const DeviceGuard guard(given.device());
   const at::Tensor x = in_rows(given), dy = in_rows(given_dy), dx = at::empty_like(x);
   const at::Tensor slopes = means ? means->contiguous() : at::Tensor();
-  for_each_launch(x, ends, {x.const_data_ptr(), dy.const_data_ptr(), dx.const_data_ptr()},
-                  [&](auto zero, auto pack, auto shapes, size_t first) {
-                    using S = decltype(zero);
-                    using T = Compute<S>;
-                    constexpr NormShape kShape = kNormShapes[shapes].backward;
-                    const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, kShape);
-                    const int64_t offset = 2 * static_cast<int64_t>(first) * x.size(1);
-                    launch(relu ? backward_kernel<S, pack, shapes, true> : backward_kernel<S, pack, shapes, false>,
-                           grid_of(rows, pack), kShape.threads,
-                           shared_for_forms<T>(rows, pack, OutputForm<T, pack>::kLists + 2), rows, dy.const_data_ptr<S>(),
-                           x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
-                           means ? slopes.const_data_ptr<double>() + offset : nullptr);
-                  });
+  for_each_launch(
+      x, ends, {x.const_data_ptr(), dy.const_data_ptr(), dx.const_data_ptr()}, [&](auto zero, auto pack, size_t first) {
+        using S = decltype(zero);
+        using T = Compute<S>;
+        constexpr NormShape kShape = kBackwardShape;
+        const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, kShape);
+        const int64_t offset = 2 * static_cast<int64_t>(first) * x.size(1);
+        launch(relu ? backward_kernel<S, pack, true> : backward_kernel<S, pack, false>, grid_of(rows, pack), kShape.threads,
+               shared_for_forms<T>(rows, pack, OutputForm<T, pack>::kLists + 2), rows, dy.const_data_ptr<S>(),
+               x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
+               means ? slopes.const_data_ptr<double>() + offset : nullptr);
+      });
   return laid_out_like(dx, given);
 }
 

@@ -25,12 +25,12 @@ __device__ bool ends_stretch(unsigned first_counter) {
   return gridDim.z == 1 || comes_last(counter_of(first_counter, gridDim.z), gridDim.z);
 }
 
-template <class S, int kPack, int kShapes>
-__global__ void __launch_bounds__(kNormShapes[kShapes].moments.threads, kNormShapes[kShapes].moments.blocks)
+template <class S, int kPack>
+__global__ void __launch_bounds__(kMomentsShape.threads, kMomentsShape.blocks)
     moments_kernel(NormRows rows, const S* x, BlockSums sums, unsigned first_counter, double* moments, Compute<S>* running_mean,
                    Compute<S>* running_var, double momentum) {
   using T = Compute<S>;
-  constexpr NormShape kShape = kNormShapes[kShapes].moments;
+  constexpr NormShape kShape = kMomentsShape;
   const NormPlace<kPack, kShape> place(rows);
   // Relative to the block's first row: then sums of squares cannot cancel by more than its number of rows.
   T origin[kPack] = {}, sum[kPack] = {}, squares[kPack] = {};
@@ -87,11 +87,11 @@ __global__ void __launch_bounds__(kNormShapes[kShapes].moments.threads, kNormSha
   running_var[c] = static_cast<T>(var);
 }
 
-template <class S, int kPack, int kShapes, bool kResidual, bool kRelu>
-__global__ void __launch_bounds__(norm_apply_shape(kShapes, kResidual).threads, norm_apply_shape(kShapes, kResidual).blocks)
+template <class S, int kPack, bool kResidual, bool kRelu>
+__global__ void __launch_bounds__(apply_shape(kResidual).threads, apply_shape(kResidual).blocks)
     apply_kernel(NormRows rows, const S* x, const S* residual, S* y, NormNumbers<Compute<S>> numbers) {
   using T = Compute<S>;
-  constexpr NormShape kShape = norm_apply_shape(kShapes, kResidual);
+  constexpr NormShape kShape = apply_shape(kResidual);
   const NormPlace<kPack, kShape> place(rows);
   OutputForm<T, kPack> form;
   const auto prepare = [&] { form.prepare(place, rows, numbers); };
@@ -123,12 +123,12 @@ enum class Gate {
 
 // Sums of dy' and dy' * (x - centre), where dy' is dy with 0 where ReLU cut. With Gate::kOutput `gated` gets dy'; else y and it
 // are null. In the end means over each group, and the gradients of weight and bias, to which further launches add.
-template <class S, int kPack, int kShapes, Gate kGate>
-__global__ void __launch_bounds__(kNormShapes[kShapes].sums.threads, kNormShapes[kShapes].sums.blocks)
+template <class S, int kPack, Gate kGate>
+__global__ void __launch_bounds__(kSumsShape.threads, kSumsShape.blocks)
     sums_kernel(NormRows rows, const S* dy, const S* x, const S* y, S* gated, NormNumbers<Compute<S>> numbers, BlockSums sums,
                 unsigned first_counter, bool further, double* means, Compute<S>* weight_grad, Compute<S>* bias_grad) {
   using T = Compute<S>;
-  constexpr NormShape kShape = kNormShapes[kShapes].sums;
+  constexpr NormShape kShape = kSumsShape;
   const NormPlace<kPack, kShape> place(rows);
   T sum[kPack] = {}, dot[kPack] = {};
   OutputForm<T, kPack> form;
@@ -182,11 +182,11 @@ __global__ void __launch_bounds__(kNormShapes[kShapes].sums.threads, kNormShapes
 }
 
 // means: null where the moments are constants.
-template <class S, int kPack, int kShapes, bool kRelu>
-__global__ void __launch_bounds__(kNormShapes[kShapes].backward.threads, kNormShapes[kShapes].backward.blocks)
+template <class S, int kPack, bool kRelu>
+__global__ void __launch_bounds__(kBackwardShape.threads, kBackwardShape.blocks)
     backward_kernel(NormRows rows, const S* dy, const S* x, S* dx, NormNumbers<Compute<S>> numbers, const double* means) {
   using T = Compute<S>;
-  constexpr NormShape kShape = kNormShapes[kShapes].backward;
+  constexpr NormShape kShape = kBackwardShape;
   const NormPlace<kPack, kShape> place(rows);
   OutputForm<T, kPack> form;
   T of_x[kPack], constant[kPack];

@@ -41,7 +41,7 @@ inline NormRows norm_rows(const at::Tensor& x, at::IntArrayRef ends, size_t firs
   rows.tile_rows = (shape.threads >> rows.column_bits) * shape.unroll;
   for (int g = 0; g < rows.groups; ++g) rows.ends[g] = static_cast<int>(ends[first + static_cast<size_t>(g)]);
   const int64_t stretches = (packs + rows.columns() - 1) / rows.columns();
-  const int blocks = kProcessors * shape.blocks * (!shape.reverse && norm_variant() >= 4 ? 8 : 1);
+  const int blocks = kProcessors * shape.blocks;
   rows.most_chunks = static_cast<int>(std::max<int64_t>(1, blocks / stretches));
   return rows;
 }
@@ -56,7 +56,7 @@ void with_norm_type(at::ScalarType type, Call&& call) {
   }
 }
 
-// Calls call(S{}, pack, number of its kNormShapes, first group) for all groups, kMostGroups at a time.
+// Calls call(S{}, pack, first group) for all groups, kMostGroups at a time.
 template <class Call>
 void for_each_launch(const at::Tensor& x, at::IntArrayRef ends, std::initializer_list<const void*> pointers, Call&& call) {
   with_norm_type(x.scalar_type(), [&](auto zero) {
@@ -66,9 +66,9 @@ void for_each_launch(const at::Tensor& x, at::IntArrayRef ends, std::initializer
     for (const void* pointer : pointers) wide = wide && is_aligned(pointer);
     for (size_t first = 0; first < ends.size(); first += kMostGroups) {
       if (wide) {
-        with_norm_shapes<S, kWide>([&](auto shapes) { call(zero, std::integral_constant<int, kWide>{}, shapes, first); });
+        call(zero, std::integral_constant<int, kWide>{}, first);
       } else {
-        with_norm_shapes<S, 1>([&](auto shapes) { call(zero, std::integral_constant<int, 1>{}, shapes, first); });
+        call(zero, std::integral_constant<int, 1>{}, first);
       }
     }
   });

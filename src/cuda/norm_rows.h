@@ -14,13 +14,12 @@ struct NormShape {
   int threads;           // of a block
   int unroll;            // rows that a thread has on their way at once: some 64 KB per processor hide the memory's latency
   int blocks;            // that a processor holds; the launch makes no more
-  bool last_use;         // what is read makes way in the L2 cache first: it is not read again soon
   bool reverse = false;  // from the last rows to the first
 };
 
 // Rows and how blocks share them: blockIdx is (stretch of channels, chunk, group). A group's rows are cut into tiles; chunk i
-// has tiles i, i + chunks, ..., so that all blocks together sweep over memory. It follows from the
-// group's shape alone: its sums depend neither on the GPU nor on the groups that share the pass.
+// has tiles i, i + chunks, ..., so that all blocks together sweep over memory. It follows from the group's shape alone: its
+// sums depend neither on the GPU nor on the groups that share the pass.
 struct NormRows {
   int64_t channels;
   int pixels;  // of a sample
@@ -78,11 +77,7 @@ struct NormPlace {
 
   template <class S>
   __device__ __forceinline__ Words<S> load(const S* from) const {
-    if constexpr (kShape.last_use && std::is_same_v<Words<S>, int4>) {
-      return __ldcs(reinterpret_cast<const int4*>(from));
-    } else {
-      return *reinterpret_cast<const Words<S>*>(from);
-    }
+    return *reinterpret_cast<const Words<S>*>(from);
   }
   // Where a thread's channels of the block's first row are.
   __device__ int64_t first_offset() const { return first * channels + channel; }

@@ -1,8 +1,6 @@
 #pragma once
 #include <ATen/ATen.h>
 
-#include <cstdlib>
-
 #include "cuda/softmax_cells.h"
 #include "cuda/softmax_class_sums.h"
 #include "cuda/softmax_pixels.h"
@@ -15,12 +13,6 @@ using OptionalTensor = std::optional<at::Tensor>;
 
 // The most classes whose logits fit into registers; with more, sums over classes are found beforehand.
 inline constexpr int kMostLanesClasses = 256;
-
-// For comparing on a GPU, until measured: bit 0: four blocks of cells a multiprocessor, bit 1: tiles of half the pixels.
-inline int loss_variant() {
-  static const int variant = std::getenv("TSR_LOSS_VARIANT") != nullptr ? std::atoi(std::getenv("TSR_LOSS_VARIANT")) : 0;
-  return variant;
-}
 
 // One call's arguments, and the tensors they point into.
 template <class T>
@@ -38,8 +30,7 @@ class SoftmaxCall {
     walks_.count = logits.size(0) * logits.size(2) * walks_.per_row;
     if (!pixelwise()) return;
     planes_ = arguments_.strides.x == 1 && (arguments_.strides.channel != 1 || arguments_.classes == 1);
-    if (!planes_)
-      tiles_ = plan_tiles(arguments_, logits.element_size(), (loss_variant() & 2) != 0 ? kMostTilePixels / 2 : kMostTilePixels);
+    if (!planes_) tiles_ = plan_tiles(arguments_, logits.element_size());
   }
 
   void set_targets(const OptionalTensor& class_weights, double smoothing, const OptionalTensor& other_labels,
@@ -125,9 +116,6 @@ class SoftmaxCall {
     if (classes <= 32) return start<1, kTask, false>(to);
     if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
       if (classes <= 96) return start<3, kTask, false>(to);
-      if constexpr (kTask == SoftmaxTask::kCrossEntropy) {
-        if (classes <= 160 && (loss_variant() & 1) != 0) return start<5, kTask, false, 4>(to);
-      }
       if (classes <= 160) return start<5, kTask, false>(to);
     }
     start<8, kTask, false>(to);
@@ -149,7 +137,7 @@ class SoftmaxCall {
   template <SoftmaxTask kTask>
   at::Tensor pixel_gradient(const double* slope) const {
     const at::Tensor gradient = empty_gradient();
-    if (tiles_ && gradient.is_contiguous(at::MemoryFormat::ChannelsLast)) {
+    if (tiles_ && gradient.stride(3) == tiles_->gradient_pitch.global) {
       with_packs([&](auto stored, auto pack) {
         using S = decltype(stored);
         launch(tile_gradient_kernel<T, S, pack(), kTask>, tile_blocks(), tiles_->cut.pixels,
@@ -179,7 +167,12 @@ class SoftmaxCall {
     return kept_.back().const_data_ptr<T>();
   }
   at::Tensor empty_gradient() const {
-    return at::empty(logits_.sizes(), logits_.options().memory_format(logits_.suggest_memory_format()));
+    if (!has_padded_rows(arguments_))
+      return at::empty(logits_.sizes(), logits_.options().memory_format(logits_.suggest_memory_format()));
+    const int64_t pitch = logits_.stride(3), classes = logits_.size(1);
+    const at::Tensor rows = empty({logits_.size(0), logits_.size(2), logits_.size(3), pitch}, logits_.scalar_type());
+    if (!tiles_) rows.narrow(3, classes, pitch - classes).zero_();  // tiles write them
+    return rows.permute({0, 3, 1, 2}).narrow(1, 0, classes);
   }
   unsigned tile_blocks() const { return static_cast<unsigned>(tiles_->cut.count); }
 
@@ -208,9 +201,9 @@ class SoftmaxCall {
       work(stored, std::integral_constant<int, 1>());
     });
   }
-  template <int K, SoftmaxTask kTask, bool kKnown, int... kBlocks>
+  template <int K, SoftmaxTask kTask, bool kKnown>
   void start(const CellOutput<T>& to) {
-    launch(cell_kernel<T, K, kTask, kKnown, kBlocks...>,
+    launch(cell_kernel<T, K, kTask, kKnown>,
            dim3(blocks_for(walks_.count, kCellWarps<T>), blocks_for(arguments_.classes, 32 * K)), 32 * kCellWarps<T>, 0,
            arguments_, walks_, to);
   }

@@ -41,8 +41,8 @@ __global__ void tile_gradient_kernel(const SoftmaxArguments<T> a, const LogitTil
   const PixelTile<S> tile = load_tile<S>(a, tiles);
   const int64_t first = tiles.first_pixel(blockIdx.x);
   const bool in_place = tiles.pitch.shared == tiles.gradient_pitch.shared;
-  const PixelTile<S> result(gradient + first * a.classes, shared_memory<S>() + tiles.tile_bytes / sizeof(S),
-                            tiles.gradient_pitch, tile.size, a.classes);
+  const PixelTile<S> result(gradient + first * tiles.gradient_pitch.global, shared_memory<S>() + tiles.tile_bytes / sizeof(S),
+                            tiles.gradient_pitch, tile.size, tiles.gradient_row);
   S* const to = in_place ? tile.shared : result.shared;
   const int own = static_cast<int>(threadIdx.x);
   if (own < tile.size) {
@@ -54,6 +54,7 @@ __global__ void tile_gradient_kernel(const SoftmaxArguments<T> a, const LogitTil
     } else {
       pixel_gradient<kTask>(a, image, first + own, slope, row, SharedRow<T, S, 1>{at});
     }
+    for (int c = a.classes; c < tiles.gradient_row; ++c) at[c] = S(0);
   }
   __syncthreads();
   result.store(to);

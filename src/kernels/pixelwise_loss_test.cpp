@@ -2,6 +2,8 @@
 // their kernels tell apart.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
@@ -178,6 +180,29 @@ TEST(PixelwiseLoss, EveryClassCanBeTheLargestOrNotANumber) {
       EXPECT_GT(upsample_cross_entropy(logits, labels).item<double>(), 12 * 3e4) << c;
       logits.select(1, c).fill_(NAN);
       EXPECT_TRUE(std::isnan(upsample_cross_entropy(logits, (labels + 1) % classes).item<double>())) << c;
+    }
+  }
+}
+
+// Rows filled up to a multiple of 8, as padded_product leaves them: so is the gradient then, or it is dense; zeros behind it.
+TEST(PixelwiseLoss, PaddedRowsGiveTheSame) {
+  const auto options = at::TensorOptions(testing::test_device());
+  torch::manual_seed(12);
+  for (const int64_t size : {9, 20}) {  // of the labels: the logits' own, and larger
+    for (const auto type : {at::kFloat, at::kBFloat16}) {
+      const at::Tensor wide = torch::randn({2, 9, 9, 24}, options).to(type).permute({0, 3, 1, 2});
+      const at::Tensor padded = wide.narrow(1, 0, 19).detach().requires_grad_();
+      const at::Tensor dense = padded.detach().contiguous().requires_grad_();
+      const at::Tensor labels = torch::randint(0, 19, {2, size, size}, options.dtype(at::kLong)).to(at::kShort);
+      const auto gradient = [&](const at::Tensor& logits) {
+        return torch::autograd::grad({upsample_cross_entropy(logits, labels)}, {logits})[0];
+      };
+      const at::Tensor found = gradient(padded), expected = gradient(dense);
+      EXPECT_TRUE(torch::allclose(found, expected, 1e-2, 1e-3));
+      if (found.stride(3) == 24) {
+        const at::Tensor behind = found.as_strided({2, 9, 9, 5}, {9 * 9 * 24, 9 * 24, 24, 1}, found.storage_offset() + 19);
+        EXPECT_EQ(behind.abs().sum().item<double>(), 0.0);
+      }
     }
   }
 }

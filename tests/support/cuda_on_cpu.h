@@ -115,10 +115,6 @@ template <class T>
 T __ldg(const T* from) {
   return *from;
 }
-template <class T>
-T __ldcs(const T* from) {
-  return *from;
-}
 inline unsigned atomicInc(unsigned* to, unsigned last) {
   const unsigned before = *to;
   *to = before >= last ? 0 : before + 1;

@@ -54,7 +54,8 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
     if (ctx->needs_input_grad(0)) dx = image_of_rows(padded.mm(weight), ctx->saved_data["size"].toIntVector()).to(type(0));
     if (ctx->needs_input_grad(1))
       dweight = padded.t().mm(rows).narrow(0, 0, classes).to(type(1)).view({classes, rows.size(1), 1, 1});
-    if (ctx->needs_input_grad(2)) dbias = channel_sums(slope).to(type(2));
+    // Over the padded rows: those can be read in vectors.
+    if (ctx->needs_input_grad(2)) dbias = channel_sums(image_of_rows(padded, slope.sizes())).narrow(0, 0, classes).to(type(2));
     return {dx, dweight, dbias};
   }
 };
