@@ -1,4 +1,5 @@
 #pragma once
+#include "cuda/cell_walks.h"
 #include "cuda/softmax_arguments.h"
 
 // Note [Cells on a GPU]
@@ -12,14 +13,7 @@
 
 namespace tessera {
 
-inline constexpr int kCellWarps = 4;   // in a block
 inline constexpr int kPixelGroup = 4;  // pixels of a row that are worked on together
-
-// The rows of cells cut into walks of `length` cells.
-struct CellWalks {
-  int length, per_row;
-  int64_t count;
-};
 
 template <class T>
 struct CellOutput {

@@ -105,6 +105,23 @@ unsigned __match_any_sync(unsigned, T value) {
   for (unsigned lane = 0; lane < 32; ++lane) bits |= tessera::on_cpu::exchange(value, lane) == value ? 1u << lane : 0u;
   return bits;
 }
+template <class T>
+T __reduce_max_sync(unsigned, T value) {
+  T most = value;
+  for (unsigned lane = 0; lane < 32; ++lane) most = std::max(most, tessera::on_cpu::exchange(value, lane));
+  return most;
+}
+template <class T>
+T __reduce_min_sync(unsigned, T value) {
+  T least = value;
+  for (unsigned lane = 0; lane < 32; ++lane) least = std::min(least, tessera::on_cpu::exchange(value, lane));
+  return least;
+}
+inline unsigned __float_as_uint(float x) {
+  unsigned bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
 inline int __popc(unsigned bits) {
   return __builtin_popcount(bits);
 }
