@@ -106,16 +106,14 @@ unsigned __match_any_sync(unsigned, T value) {
   return bits;
 }
 template <class T>
-T __reduce_max_sync(unsigned, T value) {
-  T most = value;
-  for (unsigned lane = 0; lane < 32; ++lane) most = std::max(most, tessera::on_cpu::exchange(value, lane));
-  return most;
+T __reduce_max_sync(unsigned mask, T value) {
+  for (const unsigned distance : {1, 2, 4, 8, 16}) value = std::max(value, __shfl_xor_sync(mask, value, distance));
+  return value;
 }
 template <class T>
-T __reduce_min_sync(unsigned, T value) {
-  T least = value;
-  for (unsigned lane = 0; lane < 32; ++lane) least = std::min(least, tessera::on_cpu::exchange(value, lane));
-  return least;
+T __reduce_min_sync(unsigned mask, T value) {
+  for (const unsigned distance : {1, 2, 4, 8, 16}) value = std::min(value, __shfl_xor_sync(mask, value, distance));
+  return value;
 }
 inline unsigned __float_as_uint(float x) {
   unsigned bits;
