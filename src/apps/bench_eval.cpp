@@ -1,11 +1,12 @@
 // `tessera bench eval`: images a second through the predictor and the confusion matrix, without reading files.
 #include <ATen/Parallel.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "apps/bench_model.h"
+#include "core/background.h"
 #include "core/files.h"
 #include "data/datasets/dataset_factory.h"
 #include "loss/loss.h"
@@ -30,25 +31,27 @@ struct EvalArguments {
   bool profile = false;
 };
 
-// A batch of validation images of a fixed size, and their labels.
+// Validation images of a fixed size, and their labels.
 struct EvalBatch {
-  at::Tensor images, labels;
-  float max_value = 255;
+  std::vector<Image> images;
+  std::vector<at::Tensor> labels;
+
+  std::vector<const Image*> pointers() const {
+    std::vector<const Image*> all;
+    for (const Image& image : images) all.push_back(&image);
+    return all;
+  }
 };
 
 EvalBatch make_batch(const Experiment& experiment, const Dataset& data) {
   EvalBatch batch;
-  std::vector<at::Tensor> images, labels;
   for (int64_t i = 0; i < experiment.train.batch_size; ++i) {
-    const Sample sample = data.get(i % data.size());
-    images.push_back(image_tensor(sample.image));
-    at::Tensor own = at::empty({1, sample.labels->height, sample.labels->width}, at::kShort);
+    Sample sample = data.get(i % data.size());
+    at::Tensor own = at::empty({sample.labels->height, sample.labels->width}, at::kShort);
     std::memcpy(own.mutable_data_ptr(), sample.labels->labels.data(), own.nbytes());
-    labels.push_back(own);
-    batch.max_value = sample.image.max_value;
+    batch.labels.push_back(own);
+    batch.images.push_back(std::move(sample.image));
   }
-  batch.images = at::cat(images);
-  batch.labels = at::cat(labels);
   return batch;
 }
 
@@ -66,26 +69,25 @@ void bench_eval(const EvalArguments& arguments) {
   if (!arguments.dump.empty()) {
     NamedTensors tensors = model_state(*model);
     for (auto& [name, tensor] : tensors) tensor = tensor.cpu();
-    tensors.emplace_back("batch.images", batch.images);
-    tensors.emplace_back("batch.labels", batch.labels);
+    tensors.emplace_back("batch.images", image_batch(batch.pointers(), at::kCPU));
+    tensors.emplace_back("batch.labels", at::stack(batch.labels));
     write_file(arguments.dump, encode_safetensors(tensors));
   }
   const Predictor predictor(experiment, model, device);
-  const std::vector<const Placement*> placements(static_cast<size_t>(batch.images.size(0)), nullptr);
+  const std::vector<const Placement*> placements(batch.images.size(), nullptr);
+  const KeptCasts kept;
   std::vector<double> milliseconds;
   ConfusionMatrix total(num_classes);
-  const std::vector<at::Tensor> labels = batch.labels.unbind(0);
-  // As the evaluator: the next batch is sent off before the last one is counted.
-  Download before;
-  const auto count = [&](Download predicted) {
-    const std::vector<at::Tensor>& maps = predicted.wait();
-    total.reset();
-    for (const ConfusionMatrix& own : count_images({labels.begin(), labels.begin() + std::ssize(maps)}, maps, num_classes))
-      total.add_counts(own.counts());
-  };
+  // As the evaluator: a batch is counted while the next one is sent off and a GPU computes it.
+  Background counting;
   const auto evaluate = [&] {
-    Download predicted(predictor.class_maps(batch.images, batch.max_value, placements));
-    count(std::exchange(before, std::move(predicted)));
+    const auto predicted = std::make_shared<Download>(
+        predictor.class_maps(image_batch(batch.pointers(), device), batch.images[0].max_value, placements));
+    counting.start([&, predicted] {
+      total.reset();
+      for (const ConfusionMatrix& own : count_images(batch.labels, predicted->wait(), num_classes))
+        total.add_counts(own.counts());
+    });
   };
   for (int64_t i = 0; i < arguments.warmup + arguments.rounds; ++i) {
     if (i == arguments.warmup) {
@@ -98,13 +100,13 @@ void bench_eval(const EvalArguments& arguments) {
       milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }
   }
-  count(std::move(before));
+  counting.wait();
   const double median = median_of(milliseconds);
   const at::Tensor predicted = total.counts().sum(0);  // by class, for a peer to compare
   nlohmann::json result{{"ms_median", median},
-                        {"images_per_s", 1000.0 * static_cast<double>(batch.images.size(0)) / median},
-                        {"height", batch.images.size(1)},
-                        {"width", batch.images.size(2)},
+                        {"images_per_s", 1000.0 * static_cast<double>(batch.images.size()) / median},
+                        {"height", batch.images[0].height},
+                        {"width", batch.images[0].width},
                         {"predicted", std::vector<int64_t>(predicted.const_data_ptr<int64_t>(),
                                                            predicted.const_data_ptr<int64_t>() + predicted.numel())},
                         {"peak_memory_bytes", peak_memory(device)},

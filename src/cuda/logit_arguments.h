@@ -3,6 +3,8 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
+#include <type_traits>
+
 #include "cuda/upsample_axis.h"
 
 namespace tessera {
@@ -71,6 +73,20 @@ inline LogitArguments logit_arguments(const at::Tensor& logits, at::IntArrayRef 
           {logits.size(3), size[1], align_corners},
           static_cast<int>(logits.size(0)),
           static_cast<int>(logits.size(1))};
+}
+
+// work(a number of the logits' type); T: what is computed in.
+template <class T, class Work>
+void with_stored_type(NumberType type, Work&& work) {
+  if constexpr (std::is_same_v<T, double>) {
+    work(double{});
+  } else {
+    switch (type) {
+      case NumberType::kBFloat16: return work(c10::BFloat16{});
+      case NumberType::kHalf: return work(c10::Half{});
+      default: return work(float{});
+    }
+  }
 }
 
 }  // namespace tessera

@@ -80,4 +80,28 @@ inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t elem
   return tiles;
 }
 
+// work(a number of the logits' type, how many are read together as a constant).
+template <class T, class Work>
+void with_packs(NumberType type, const LogitTiles& tiles, Work&& work) {
+  with_stored_type<T>(type, [&](auto stored) {
+    constexpr int kWide = 16 / static_cast<int>(sizeof stored);
+    if (tiles.pack == kWide) return work(stored, std::integral_constant<int, kWide>());
+    if constexpr (sizeof stored == 2) {
+      if (tiles.pack == 2) return work(stored, std::integral_constant<int, 2>());
+    }
+    work(stored, std::integral_constant<int, 1>());
+  });
+}
+
+// Brings the block's tile into shared memory.
+template <class S>
+__device__ __forceinline__ PixelTile<S> load_tile(const LogitArguments& a, const LogitTiles& tiles) {
+  const int64_t index = blockIdx.x;
+  const S* const begin = static_cast<const S*>(a.logits) + tiles.offset(a, index);
+  const PixelTile<S> tile(const_cast<S*>(begin), shared_memory<S>(), tiles.pitch, tiles.cut.size(index), a.classes);
+  tile.load();
+  __syncthreads();
+  return tile;
+}
+
 }  // namespace tessera

@@ -11,9 +11,6 @@ namespace tessera {
 
 using OptionalTensor = std::optional<at::Tensor>;
 
-// The most classes whose logits fit into registers; with more, sums over classes are found beforehand.
-inline constexpr int kMostLanesClasses = 256;
-
 // One call's arguments, and the tensors they point into.
 template <class T>
 class SoftmaxCall {
@@ -23,11 +20,7 @@ class SoftmaxCall {
                    nullptr, static_cast<int>(ignore)},
         logits_(logits),
         labels_(labels) {
-    const int64_t cells = logits.size(0) * logits.size(2) * logits.size(3);
-    constexpr int64_t kEnoughWalks = 16384, kLongest = 16;  // warps for every core, few columns shared between two
-    walks_.length = static_cast<int>(std::clamp<int64_t>(cells / kEnoughWalks, 1, kLongest));
-    walks_.per_row = (arguments_.columns.in + walks_.length - 1) / walks_.length;
-    walks_.count = logits.size(0) * logits.size(2) * walks_.per_row;
+    walks_ = plan_walks(arguments_);
     if (!pixelwise()) return;
     planes_ = arguments_.strides.x == 1 && (arguments_.strides.channel != 1 || arguments_.classes == 1);
     if (!planes_) tiles_ = plan_tiles(arguments_, logits.element_size());
@@ -52,6 +45,7 @@ class SoftmaxCall {
   bool pixelwise() const {
     return arguments_.rows.in == arguments_.rows.out && arguments_.columns.in == arguments_.columns.out;
   }
+  // Then sums over classes are found beforehand.
   bool many_classes() const { return arguments_.classes > kMostLanesClasses; }
 
   // (2, N, H, W): fills the sums over classes of every pixel, and `values`, where not null, with (N, parts) of the cross
@@ -176,30 +170,13 @@ class SoftmaxCall {
   }
   unsigned tile_blocks() const { return static_cast<unsigned>(tiles_->cut.count); }
 
-  // work(a number of the logits' type).
   template <class Work>
   void with_stored_type(Work&& work) const {
-    if constexpr (std::is_same_v<T, double>) {
-      work(double{});
-    } else {
-      switch (arguments_.type) {
-        case NumberType::kBFloat16: return work(c10::BFloat16{});
-        case NumberType::kHalf: return work(c10::Half{});
-        default: return work(float{});
-      }
-    }
+    tessera::with_stored_type<T>(arguments_.type, std::forward<Work>(work));
   }
-  // work(a number of the logits' type, how many are read together as a constant).
   template <class Work>
   void with_packs(Work&& work) const {
-    with_stored_type([&](auto stored) {
-      constexpr int kWide = 16 / static_cast<int>(sizeof stored);
-      if (tiles_->pack == kWide) return work(stored, std::integral_constant<int, kWide>());
-      if constexpr (sizeof stored == 2) {
-        if (tiles_->pack == 2) return work(stored, std::integral_constant<int, 2>());
-      }
-      work(stored, std::integral_constant<int, 1>());
-    });
+    tessera::with_packs<T>(arguments_.type, *tiles_, std::forward<Work>(work));
   }
   template <int K, SoftmaxTask kTask, bool kKnown>
   void start(const CellOutput<T>& to) {

@@ -1,24 +1,11 @@
 #pragma once
 #include "cuda/pixel_softmax.h"
-
-namespace tessera {
-
-inline constexpr int kPlaneThreads = 256;
+#include "cuda/thread_pixel.h"
 
 // Logits of the labels' own size whose columns lie side by side, a thread a pixel: the traffic of softmax_tiles.h without its
 // tiles.
-struct ThreadPixel {
-  template <class T>
-  __device__ explicit ThreadPixel(const SoftmaxArguments<T>& a) {
-    index = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    const int64_t row = index / a.columns.out;
-    x = static_cast<int>(index - row * a.columns.out);
-    image = static_cast<int>(row / a.rows.out);
-    y = static_cast<int>(row - static_cast<int64_t>(image) * a.rows.out);
-  }
-  int64_t index;
-  int image, y, x;
-};
+
+namespace tessera {
 
 // See pixel_sums; `values`: null, or (N, H, W).
 template <class T, class S>

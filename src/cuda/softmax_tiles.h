@@ -8,17 +8,6 @@
 
 namespace tessera {
 
-// Brings the block's tile into shared memory.
-template <class S, class T>
-__device__ __forceinline__ PixelTile<S> load_tile(const SoftmaxArguments<T>& a, const LogitTiles& tiles) {
-  const int64_t index = blockIdx.x;
-  const S* const begin = static_cast<const S*>(a.logits) + tiles.offset(a, index);
-  const PixelTile<S> tile(const_cast<S*>(begin), shared_memory<S>(), tiles.pitch, tiles.cut.size(index), a.classes);
-  tile.load();
-  __syncthreads();
-  return tile;
-}
-
 // See pixel_sums; `values`: null, or (tiles), each tile's cross entropy.
 template <class T, class S, int kPack>
 __global__ void tile_sums_kernel(const SoftmaxArguments<T> a, const LogitTiles tiles, double* values) {

@@ -2,15 +2,14 @@
 
 #include <limits>
 
-#include "cuda/logit_arguments.h"
+#include "cuda/argmax_cells.h"
+#include "cuda/argmax_pixels.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kWarps = 4;
-
-// A warp finds the classes of one cell's pixels (see upsample_axis.h). Classes are dealt out over the lanes; the corners'
-// logits are read again for each row of pixels, from the nearest cache.
+// Of more classes than registers hold: a warp finds the classes of one cell's pixels (see upsample_axis.h). Classes are dealt
+// out over the lanes; the corners' logits are read again for each row of pixels, from the nearest cache.
 template <class T>
 struct CellClasses {
   __device__ CellClasses(const LogitArguments& a, int image, int top, int left) : a_(a) {
@@ -61,38 +60,15 @@ struct CellClasses {
   int lane_;
 };
 
-// Counts pairs of label and class; neighbours mostly share theirs, so equal ones in a row are added at once.
-class PairCounter {
- public:
-  __device__ explicit PairCounter(unsigned long long* to) : to_(to) {}
-  __device__ void add(int64_t pair) {
-    if (pair != pair_) flush();
-    pair_ = pair;
-    ++count_;
-  }
-  // Whole numbers: the order in which threads add them does not matter.
-  __device__ void flush() {
-    if (count_ > 0) atomicAdd(to_ + pair_, count_);
-    count_ = 0;
-  }
-
- private:
-  unsigned long long* to_;
-  int64_t pair_ = -1;
-  unsigned long long count_ = 0;
-};
-
-// Fills `classes` (N, H, W), or counts (label, class) pairs in `confusion`: (C * C + 1), the last for labels that are no class.
 template <class T>
-__global__ void __launch_bounds__(32 * kWarps) argmax_kernel(const LogitArguments a, int64_t cells, int16_t* classes,
-                                                             const int16_t* labels, int ignore, unsigned long long* confusion) {
-  const int64_t cell = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
+__global__ void __launch_bounds__(32 * kArgmaxWarps) argmax_kernel(const LogitArguments a, int64_t cells, const ClassOutput to) {
+  const int64_t cell = static_cast<int64_t>(blockIdx.x) * kArgmaxWarps + threadIdx.x / 32;
   if (cell >= cells) return;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int left = static_cast<int>(cell % a.columns.in), top = static_cast<int>(cell / a.columns.in % a.rows.in);
   const int image = static_cast<int>(cell / a.columns.in / a.rows.in);
   const CellClasses<T> of_cell(a, image, top, left);
-  PairCounter pairs(confusion);
+  PairCounter pairs(to.confusion);
   constexpr int kGroup = CellClasses<T>::kGroup;
   const int y_end = a.rows.begin(top + 1), x_begin = a.columns.begin(left), x_end = a.columns.begin(left + 1);
   for (int y = a.rows.begin(top); y < y_end; ++y) {
@@ -103,32 +79,63 @@ __global__ void __launch_bounds__(32 * kWarps) argmax_kernel(const LogitArgument
       of_cell.find(static_cast<T>(a.rows.weight(y, top)), right, found);
       const int64_t pixel = (static_cast<int64_t>(image) * a.rows.out + y) * a.columns.out + x;
       for (int q = 0; q < kGroup; ++q) {
-        if (lane != q || x + q >= x_end) continue;
-        if (classes != nullptr) classes[pixel + q] = static_cast<int16_t>(found[q]);
-        if (confusion == nullptr || labels[pixel + q] == ignore) continue;
-        const int label = labels[pixel + q];
-        const bool valid = label >= 0 && label < a.classes;
-        pairs.add(valid ? static_cast<int64_t>(label) * a.classes + found[q] : static_cast<int64_t>(a.classes) * a.classes);
+        if (lane == q && x + q < x_end) to.take(pixel + q, found[q], pairs);
       }
     }
   }
   pairs.flush();
 }
 
+// By the logits' layout and size: tiles or planes where nothing is interpolated, else cells.
+template <class T>
+void start(const LogitArguments& a, size_t element, const ClassOutput& to) {
+  const int64_t pixels = static_cast<int64_t>(a.images) * a.rows.out * a.columns.out;
+  if (a.rows.in == a.rows.out && a.columns.in == a.columns.out) {
+    if (a.strides.x == 1 && (a.strides.channel != 1 || a.classes == 1)) {
+      return with_stored_type<T>(a.type, [&](auto stored) {
+        launch(plane_argmax_kernel<T, decltype(stored)>, blocks_for(pixels, kPlaneThreads), kPlaneThreads, 0, a, to);
+      });
+    }
+    if (const auto tiles = plan_tiles(a, element)) {
+      return with_packs<T>(a.type, *tiles, [&](auto stored, auto pack) {
+        launch(tile_argmax_kernel<T, decltype(stored), pack()>, static_cast<unsigned>(tiles->cut.count), tiles->cut.pixels,
+               tiles->tile_bytes, a, *tiles, to);
+      });
+    }
+  }
+  if (a.classes > kMostLanesClasses) {
+    const int64_t cells = static_cast<int64_t>(a.images) * a.rows.in * a.columns.in;
+    return launch(argmax_kernel<T>, blocks_for(cells, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, cells, to);
+  }
+  const CellWalks walks = plan_walks(a);
+  with_stored_type<T>(a.type, [&](auto stored) {
+    using S = decltype(stored);
+    const auto walk = [&](auto kernel) {
+      launch(kernel, blocks_for(walks.count, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, walks, to);
+    };
+    if (a.classes <= 32) return walk(cell_argmax_kernel<T, S, 1>);
+    if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
+      if (a.classes <= 96) return walk(cell_argmax_kernel<T, S, 3>);
+      if (a.classes <= 160) return walk(cell_argmax_kernel<T, S, 5>);
+    }
+    walk(cell_argmax_kernel<T, S, 8>);
+  });
+}
+
 at::Tensor run(const at::Tensor& logits, at::IntArrayRef size, bool align_corners, const at::Tensor& labels, int64_t ignore) {
   const DeviceGuard guard(logits.device());
   const LogitArguments a = logit_arguments(logits, size, align_corners);
-  const int64_t cells = logits.size(0) * logits.size(2) * logits.size(3), classes = logits.size(1);
+  const int64_t classes = logits.size(1);
   const auto options = logits.options().memory_format(std::nullopt);
   const bool counts = labels.defined();
   const at::Tensor result = counts ? at::zeros({classes * classes + 1}, options.dtype(at::kLong))
                                    : at::empty({logits.size(0), size[0], size[1]}, options.dtype(at::kShort));
-  auto* const numbers = counts ? reinterpret_cast<unsigned long long*>(result.mutable_data_ptr<int64_t>()) : nullptr;
-  const auto start = [&](auto kernel) {
-    launch(kernel, blocks_for(cells, kWarps), 32 * kWarps, 0, a, cells, counts ? nullptr : result.mutable_data_ptr<int16_t>(),
-           counts ? labels.const_data_ptr<int16_t>() : nullptr, static_cast<int>(ignore), numbers);
-  };
-  logits.scalar_type() == at::kDouble ? start(argmax_kernel<double>) : start(argmax_kernel<float>);
+  if (logits.size(0) == 0) return result;
+  const ClassOutput to{counts ? nullptr : result.mutable_data_ptr<int16_t>(),
+                       counts ? labels.const_data_ptr<int16_t>() : nullptr, static_cast<int>(ignore), a.classes,
+                       counts ? reinterpret_cast<unsigned long long*>(result.mutable_data_ptr<int64_t>()) : nullptr};
+  logits.scalar_type() == at::kDouble ? start<double>(a, logits.element_size(), to)
+                                      : start<float>(a, logits.element_size(), to);
   return result;
 }
 

@@ -24,6 +24,7 @@ struct Shape {
 const std::vector<Shape> kShapes = {
     {2, 3, 6, 9, 6, 9},   {2, 150, 3, 5, 12, 20}, {1, 19, 5, 7, 40, 56},  {1, 300, 3, 2, 48, 32}, {2, 5, 7, 5, 17, 31},
     {1, 17, 9, 11, 5, 4}, {1, 1, 3, 3, 7, 7},     {1, 2, 40, 37, 40, 37}, {1, 4, 1, 1, 5, 5},     {1, 31, 4, 9, 64, 18},
+    {2, 64, 3, 4, 9, 16}, {1, 200, 2, 3, 7, 9},   {1, 5, 1, 2, 3, 90},    {2, 150, 5, 9, 5, 9},   {1, 700, 4, 5, 4, 5},
 };
 
 at::Tensor logits_of(const Shape& s, at::ScalarType type) {
@@ -66,7 +67,24 @@ TEST(UpsampleArgmax, OfEqualLogitsTheLowestClassWins) {
     EXPECT_TRUE(upsample_argmax(logits, 6, 6).equal(logits.argmax(1).to(at::kShort))) << classes;
   }
   EXPECT_EQ(upsample_argmax(at::zeros({1, 7, 2, 2}).to(test_device()), 9, 9).max().item<int64_t>(), 0);
+  at::Tensor signed_zeros = at::zeros({1, 40, 2, 2});
+  signed_zeros.slice(1, 0, 20).fill_(-0.0);
+  for (const int64_t size : {2, 9}) {
+    EXPECT_EQ(upsample_argmax(signed_zeros.to(test_device()), size, size).max().item<int64_t>(), 0) << size;
+  }
   EXPECT_EQ(upsample_argmax(at::full({1, 7, 2, 2}, std::nan("")).to(test_device()), 9, 9).max().item<int64_t>(), 0);
+}
+
+// A part of other logits: rows or images do not follow one another.
+TEST(UpsampleArgmax, TakesLogitsThatArePartOfOthers) {
+  const at::Tensor all = logits_of({3, 24, 12, 14, 0, 0}, at::kFloat);
+  for (const auto layout : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+    const at::Tensor part = all.contiguous(layout).narrow(0, 1, 2).narrow(1, 2, 20).narrow(2, 1, 9).narrow(3, 3, 10);
+    for (const int64_t ratio : {1, 2}) {
+      const at::Tensor expected = upsample_argmax(part.contiguous(), 9 * ratio, 10 * ratio);
+      EXPECT_TRUE(upsample_argmax(part, 9 * ratio, 10 * ratio).equal(expected)) << ratio;
+    }
+  }
 }
 
 TEST(UpsampleConfusion, CountsWhatArgmaxPredicts) {

@@ -20,14 +20,23 @@ void check_range(const at::Tensor& classes, const char* what, int64_t lowest, in
             num_classes - 1, smallest, largest);
 }
 
-// One pass over the pixels, where the tensor operations below take six.
-void count_pairs(const at::Tensor& labels, const at::Tensor& predictions, int64_t num_classes, int64_t* bins) {
+// One pass over the pixels, where the tensor operations below take six. False: some were out of range, and are not counted.
+bool count_pairs(const at::Tensor& labels, const at::Tensor& predictions, int64_t num_classes, int64_t* bins) {
   const at::Tensor label_list = labels.to(at::kShort).contiguous(), class_list = predictions.to(at::kShort).contiguous();
   const auto* label = label_list.const_data_ptr<int16_t>();
   const auto* predicted = class_list.const_data_ptr<int16_t>();
-  for (int64_t i = 0; i < labels.numel(); ++i) {
-    if (label[i] != kIgnoreLabel) ++bins[label[i] * num_classes + predicted[i]];
+  const auto classes = static_cast<unsigned>(num_classes);
+  bool good = true;
+  for (int64_t i = 0, pixels = labels.numel(); i < pixels; ++i) {
+    // Numbers below zero are large ones here.
+    const auto row = static_cast<unsigned>(label[i]), column = static_cast<unsigned>(predicted[i]);
+    if (row < classes && column < classes) {
+      ++bins[row * classes + column];
+    } else {
+      good = good && label[i] == kIgnoreLabel && column < classes;
+    }
   }
+  return good;
 }
 
 }  // namespace
@@ -41,10 +50,16 @@ ConfusionMatrix::ConfusionMatrix(int num_classes, at::Device device) : num_class
 void ConfusionMatrix::add(const at::Tensor& labels, const at::Tensor& predictions) {
   TSR_CHECK(labels.sizes() == predictions.sizes(), "expected labels and predictions of one shape, got {} and {}",
             fmt::join(labels.sizes(), " x "), fmt::join(predictions.sizes(), " x "));
-  check_range(labels, "labels", kIgnoreLabel, num_classes_);
-  check_range(predictions, "predictions", 0, num_classes_);
-  if (labels.is_cpu() && num_classes_ <= INT16_MAX) {
-    return count_pairs(labels, predictions, num_classes_, bins_.mutable_data_ptr<int64_t>());
+  const auto check_ranges = [&] {
+    check_range(labels, "labels", kIgnoreLabel, num_classes_);
+    check_range(predictions, "predictions", 0, num_classes_);
+  };
+  const bool in_one_pass = labels.is_cpu() && num_classes_ <= INT16_MAX;
+  const bool short_numbers = labels.scalar_type() == at::kShort && predictions.scalar_type() == at::kShort;
+  if (!in_one_pass || !short_numbers) check_ranges();  // before long ones are made short
+  if (in_one_pass) {
+    if (!count_pairs(labels, predictions, num_classes_, bins_.mutable_data_ptr<int64_t>())) check_ranges();
+    return;
   }
   // Ignored pixels go to the spare last bin: selecting the others would need their number, hence a wait for the device.
   const int64_t spare = bins_.numel() - 1;

@@ -12,7 +12,8 @@ class ConfusionMatrix {
   explicit ConfusionMatrix(int num_classes, at::Device device = at::kCPU);
 
   // labels, predictions: integers of one shape, (N, H, W), on the matrix's device; pixels with label kIgnoreLabel are not
-  // counted. Does not wait for the device. Throws Error for a class out of range (on a GPU the device reports it).
+  // counted. Does not wait for the device. Throws Error for a class out of range (on a GPU the device reports it);
+  // what the matrix then holds is of no use.
   void add(const at::Tensor& labels, const at::Tensor& predictions);
 
   // Adds the counts of another matrix, e.g. of another rank.

@@ -5,12 +5,16 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <memory>
 #include <optional>
 
+#include "core/background.h"
 #include "core/parallel_map.h"
 #include "core/rank_status.h"
 #include "data/transforms/make_pipeline.h"
 #include "tensor/download.h"
+#include "train/precision.h"
 
 namespace tessera {
 namespace {
@@ -31,10 +35,22 @@ struct Measured {
 }  // namespace
 
 at::Tensor image_tensor(const Image& image) {
-  const auto options = torch::TensorOptions(image.is_bytes() ? torch::kUInt8 : torch::kFloat32);
-  at::Tensor result = torch::empty({1, image.height, image.width, image.channels}, options);
-  const void* from = image.is_bytes() ? static_cast<const void*>(image.bytes().data()) : image.floats().data();
-  if (result.numel() > 0) std::memcpy(result.mutable_data_ptr(), from, result.nbytes());
+  return image_batch({&image}, at::kCPU);
+}
+
+at::Tensor image_batch(const std::vector<const Image*>& images, at::Device device) {
+  const Image& first = *images.at(0);
+  const auto options = torch::TensorOptions(first.is_bytes() ? torch::kUInt8 : torch::kFloat32).pinned_memory(device.is_cuda());
+  at::Tensor result = torch::empty({std::ssize(images), first.height, first.width, first.channels}, options);
+  const size_t bytes = result.nbytes() / images.size();
+  auto* const to = static_cast<std::byte*>(result.mutable_data_ptr());
+  at::parallel_for(0, std::ssize(images), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); bytes > 0 && i < static_cast<size_t>(end); ++i) {
+      const Image& image = *images[i];
+      const void* from = image.is_bytes() ? static_cast<const void*>(image.bytes().data()) : image.floats().data();
+      std::memcpy(to + i * bytes, from, bytes);
+    }
+  });
   return result;
 }
 
@@ -80,10 +96,11 @@ EvalSample Evaluator::load(int64_t index) const {
 EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(int64_t)>& progress) const {
   const auto begin = std::chrono::steady_clock::now();
   const int num_classes = dataset_.classes().size();
+  const KeptCasts kept;
   ConfusionMatrix total(num_classes);
   EvalResult result;
 
-  const auto count = [&](Measured measured) {
+  const auto count = [&](Measured& measured) {
     std::vector<at::Tensor> labels;
     for (const Loaded& item : measured.group) {
       const LabelMap& own = item.good->labels;
@@ -98,20 +115,21 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     }
     result.num_images += static_cast<int64_t>(measured.group.size());
   };
-  // The next group is sent off before the last one is counted: a GPU computes meanwhile.
-  Measured before;
+  // A group is counted while the next one is sent off and a GPU computes it.
+  Background counting;
   const auto measure = [&](std::vector<Loaded>& group) {
     if (group.empty()) return;
-    std::vector<at::Tensor> images;
+    std::vector<const Image*> images;
     std::vector<const Placement*> placements;
     for (const Loaded& item : group) {
-      images.push_back(image_tensor(item.good->sample.image));
+      images.push_back(&item.good->sample.image);
       placements.push_back(experiment_.eval.at == EvalSize::kOriginal ? &item.good->sample.placement : nullptr);
     }
-    Measured measured;
-    measured.predicted = Download(predictor.class_maps(at::cat(images), group[0].good->sample.image.max_value, placements));
-    measured.group = std::exchange(group, {});
-    count(std::exchange(before, std::move(measured)));
+    const auto measured = std::make_shared<Measured>();
+    measured->predicted =
+        Download(predictor.class_maps(image_batch(images, predictor.device()), images[0]->max_value, placements));
+    measured->group = std::exchange(group, {});
+    counting.start([&count, measured] { count(*measured); });
   };
 
   ParallelMap<Loaded> loads(own_images(), threads_, 2 * block_ + threads_, [&](int64_t at) {
@@ -144,7 +162,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     if (progress) progress(++done);
   }
   measure(group);
-  count(std::move(before));
+  counting.wait();
 
   const at::Tensor counts = total.counts().contiguous();
   result.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());

@@ -25,6 +25,13 @@ AutocastScope::~AutocastScope() {
   at::autocast::set_autocast_enabled(type_, false);
 }
 
+KeptCasts::KeptCasts() {
+  at::autocast::increment_nesting();
+}
+KeptCasts::~KeptCasts() {
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+}
+
 void LossScaler::restore(double scale, int64_t good_steps) {
   scale_ = scale;
   good_steps_ = good_steps;

@@ -24,6 +24,16 @@ class AutocastScope {
   c10::DeviceType type_;
 };
 
+// In its scope weights that autocast has turned into the precision's type stay so from one AutocastScope to the next: for many
+// forward passes with weights that do not change. Of the thread that made it.
+class KeptCasts {
+ public:
+  KeptCasts();
+  ~KeptCasts();
+  KeptCasts(const KeptCasts&) = delete;
+  KeptCasts& operator=(const KeptCasts&) = delete;
+};
+
 // Dynamic loss scaling for fp16, with the numbers of torch.amp.GradScaler. For every other precision the scale stays 1.
 class LossScaler {
  public:

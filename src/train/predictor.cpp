@@ -118,8 +118,9 @@ ImageScores Predictor::view_scores(const at::Tensor& x) const {
     return x.narrow(0, image, 1).narrow(2, corner.y, size.height).narrow(3, corner.x, size.width);
   };
   std::vector<at::Tensor> bands;
-  average_windows({x.size(0), x.size(2), x.size(3), cut, [&](const at::Tensor& windows) { return network(windows).full(); }},
-                  eval_.window, [&](int64_t, const at::Tensor& band) { bands.push_back(band); });
+  const auto scores = [&](const std::vector<at::Tensor>& windows) { return network(at::cat(windows)).values; };
+  add_up_windows({x.size(0), x.size(2), x.size(3), cut, scores}, eval_.window,
+                 [&](const WindowSums& band) { bands.push_back(band.average()); });
   return {at::cat(bands, 2), x.size(2), x.size(3)};
 }
 
@@ -145,34 +146,43 @@ ImageScores Predictor::network(const at::Tensor& x) const {
 // Pixels are normalised window by window too: as floats a large image would be four times itself.
 at::Tensor Predictor::banded_classes(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
+  const KeptCasts kept;
   begin(images);
   const auto cut = [&](int64_t image, const WindowCorner& corner, Size size) {
     return images.narrow(0, image, 1).narrow(1, corner.y, size.height).narrow(2, corner.x, size.width);
   };
-  const auto network_scores = [&](const at::Tensor& windows) {
-    return network(normalize_images(upload(windows, device_), max_value, normalize_, input_type(train_.precision))).full();
+  const auto network_scores = [&](const std::vector<at::Tensor>& windows) {
+    return network(normalize_images(upload_joined(windows, device_), max_value, normalize_, input_type(train_.precision)))
+        .values;
   };
-  const at::Tensor classes = at::empty({images.size(0), images.size(1), images.size(2)}, at::kShort);
-  average_windows({images.size(0), images.size(1), images.size(2), cut, network_scores}, eval_.window,
-                  [&](int64_t y, const at::Tensor& band) {
-                    classes.narrow(1, y, band.size(2)).copy_(best_class(band, band.size(2), band.size(3)));
-                  });
+  const at::Tensor classes =
+      at::empty({images.size(0), images.size(1), images.size(2)}, at::TensorOptions(at::kShort).device(device_));
+  // Sums and averages have the same class: the weights are positive, and one number for all classes of a pixel.
+  add_up_windows({images.size(0), images.size(1), images.size(2), cut, network_scores}, eval_.window,
+                 [&](const WindowSums& band) {
+                   const int64_t rows = band.sums.size(2);
+                   classes.narrow(1, band.y, rows).copy_(best_class(band.sums, rows, band.sums.size(3)));
+                 });
   return classes;
 }
 
 std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float max_value,
                                               const std::vector<const Placement*>& placements) const {
-  std::vector<at::Tensor> maps;
+  const at::NoGradGuard no_grad;
+  const bool whole_frames = std::all_of(placements.begin(), placements.end(), keeps_size);
   const bool plain = !averages_views() && eval_.scales.at(0) == 1.0 && windowed(images.size(1), images.size(2));
-  if (plain && std::all_of(placements.begin(), placements.end(), keeps_size)) {
-    const at::Tensor classes = banded_classes(images, max_value);
+  std::vector<at::Tensor> maps;
+  const auto cut_each = [&](const at::Tensor& all) {
     for (size_t i = 0; i < placements.size(); ++i) {
-      const at::Tensor own = classes[static_cast<int64_t>(i)];
+      const at::Tensor own = all[static_cast<int64_t>(i)];
       maps.push_back(placements[i] == nullptr ? own : cut_original(own, *placements[i]).contiguous());
     }
     return maps;
-  }
+  };
+  if (plain && whole_frames) return cut_each(banded_classes(images, max_value));
   const ImageScores all = scores(images, max_value);
+  if (whole_frames && takes_fused_kernels(all.values)) return cut_each(best_class(all.values, all.height, all.width));
+  // One after another: scores at the size of an image are large.
   for (size_t i = 0; i < placements.size(); ++i) maps.push_back(classes(all.of(static_cast<int64_t>(i)), placements[i]));
   return maps;
 }

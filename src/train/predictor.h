@@ -37,9 +37,12 @@ class Predictor {
   // (K or 2, H, W) float probabilities at the original size.
   at::Tensor probabilities(const ImageScores& scores, const Placement* placement) const;
 
-  // The classes of each image. Equal to classes(scores(...)), but windows of large images need memory for one row of them only.
+  // The classes of each image, on the device, which may still be computing them. Equal to classes(scores(...)), but windows of
+  // large images need memory for one row of them only.
   std::vector<at::Tensor> class_maps(const at::Tensor& images, float max_value,
                                      const std::vector<const Placement*>& placements) const;
+
+  at::Device device() const { return device_; }
 
  private:
   void begin(const at::Tensor& images) const;

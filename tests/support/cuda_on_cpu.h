@@ -105,6 +105,21 @@ unsigned __match_any_sync(unsigned, T value) {
   for (unsigned lane = 0; lane < 32; ++lane) bits |= tessera::on_cpu::exchange(value, lane) == value ? 1u << lane : 0u;
   return bits;
 }
+template <class T>
+T __reduce_max_sync(unsigned mask, T value) {
+  for (const unsigned distance : {1, 2, 4, 8, 16}) value = std::max(value, __shfl_xor_sync(mask, value, distance));
+  return value;
+}
+template <class T>
+T __reduce_min_sync(unsigned mask, T value) {
+  for (const unsigned distance : {1, 2, 4, 8, 16}) value = std::min(value, __shfl_xor_sync(mask, value, distance));
+  return value;
+}
+inline unsigned __float_as_uint(float x) {
+  unsigned bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
 inline int __popc(unsigned bits) {
   return __builtin_popcount(bits);
 }
