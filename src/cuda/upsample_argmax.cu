@@ -61,7 +61,8 @@ struct CellClasses {
 };
 
 template <class T>
-__global__ void __launch_bounds__(32 * kArgmaxWarps) argmax_kernel(const LogitArguments a, int64_t cells, const ClassOutput to) {
+__global__ void __launch_bounds__(32 * kArgmaxWarps)
+    argmax_kernel(const LogitArguments a, int64_t cells, const ClassOutput to) {
   const int64_t cell = static_cast<int64_t>(blockIdx.x) * kArgmaxWarps + threadIdx.x / 32;
   if (cell >= cells) return;
   const int lane = static_cast<int>(threadIdx.x % 32);
