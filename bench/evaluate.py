@@ -11,7 +11,8 @@ import tempfile
 
 from runs import ROOT, last_json, program
 
-CASES = (("whole", []), ("windows", ["data.synthetic.size=[512,683]", "eval.window.size=512"]))
+# The peers put a window of each of the 16 images into a forward pass.
+CASES = (("whole", []), ("windows", ["data.synthetic.size=[512,683]", "eval.window.size=512", "eval.window.batch=16"]))
 
 
 def parse():
