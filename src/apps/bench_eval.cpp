@@ -88,6 +88,7 @@ void bench_eval(const EvalArguments& arguments) {
       for (const ConfusionMatrix& own : count_images(batch.labels, predicted->wait(), num_classes))
         total.add_counts(own.counts());
     });
+    if (device.is_cpu()) counting.wait();
   };
   for (int64_t i = 0; i < arguments.warmup + arguments.rounds; ++i) {
     if (i == arguments.warmup) {

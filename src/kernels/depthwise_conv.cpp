@@ -1,13 +1,13 @@
 #include "kernels/depthwise_conv.h"
 
 #include <ATen/ATen.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "tensor/product_type.h"
 
 namespace tessera {
 namespace {
@@ -52,13 +52,6 @@ struct DepthwiseConvFunction : torch::autograd::Function<DepthwiseConvFunction> 
     return {dx, dweight, {}};
   }
 };
-
-// The type that conv2d would take x in.
-at::ScalarType product_type(const at::Tensor& x) {
-  const c10::DeviceType device = x.device().type();
-  const bool casts = at::autocast::is_autocast_enabled(device) && x.scalar_type() != at::kDouble;
-  return casts ? at::autocast::get_autocast_dtype(device) : x.scalar_type();
-}
 
 }  // namespace
 

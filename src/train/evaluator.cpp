@@ -130,6 +130,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
         Download(predictor.class_maps(image_batch(images, predictor.device()), images[0]->max_value, placements));
     measured->group = std::exchange(group, {});
     counting.start([&count, measured] { count(*measured); });
+    if (predictor.device().is_cpu()) counting.wait();  // both would want all cores
   };
 
   ParallelMap<Loaded> loads(own_images(), threads_, 2 * block_ + threads_, [&](int64_t at) {

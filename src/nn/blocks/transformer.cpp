@@ -1,6 +1,5 @@
 #include "nn/blocks/transformer.h"
 
-#include <ATen/autocast_mode.h>
 #include <torch/types.h>
 
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "kernels/layer_norm.h"
 #include "kernels/self_attention.h"
 #include "nn/blocks/checkpointed.h"
+#include "tensor/product_type.h"
 
 namespace tessera {
 namespace {
@@ -31,12 +31,6 @@ at::Tensor softmax_weights(const at::Tensor& queries, const at::Tensor& keys) {
 
 nn::LayerNorm layer_norm(const TransformerOptions& options) {
   return nn::LayerNorm(nn::LayerNormOptions({options.width}).eps(options.norm_eps));
-}
-
-// The type that matrix products take x in.
-at::ScalarType product_type(const at::Tensor& x) {
-  const c10::DeviceType device = x.device().type();
-  return at::autocast::is_autocast_enabled(device) ? at::autocast::get_autocast_dtype(device) : x.scalar_type();
 }
 
 // x + branch (undefined: 0) and the norm of it.
