@@ -5,10 +5,9 @@ of all rounds. All start from the same weights and batch, and their losses must 
 """
 import json
 import pathlib
-import sys
 import tempfile
 
-from runs import ROOT, largest_difference, median_by, ours, peer
+from runs import ROOT, build_and_output, largest_difference, median_by, ours, peer
 
 ROUNDS, STEPS, WARMUP = 5, 15, 5
 CASES = {
@@ -59,4 +58,4 @@ def main(build, output=None):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*build_and_output(__doc__))

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from runs import build_and_output
+
 ROOT = pathlib.Path(__file__).resolve().parent
 ROUNDS, STEPS, WARMUP, RANKS, PORT = 5, 10, 3, 2, 29511
 CONFIG = ["model.unet.channels=[32,64,128,256]", "train.batch_size=8", "train.norm_group=4", "loss.type=ce", "schedule.type=constant",
@@ -80,4 +82,4 @@ def main(build, output=None):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*build_and_output(__doc__))

@@ -9,12 +9,13 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
 import torch
 from safetensors.torch import load_file, save_file
+
+from runs import build_and_output
 
 ROUNDS = 9
 SHAPES = [(1024, 1024), (3072, 1024), (1024,), (4096, 1024), (1024, 512, 3, 3)]
@@ -84,4 +85,4 @@ def main(build, output=None):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*build_and_output(__doc__))

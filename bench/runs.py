@@ -1,10 +1,20 @@
 """Our training step and PyTorch's, each in a process of its own, from the same weights and batch."""
+import argparse
 import json
 import pathlib
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent
+
+
+def build_and_output(description):
+    """The two arguments of a simple benchmark: BUILD_DIR and, if given, the file for its results."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("build", help="build folder")
+    parser.add_argument("output", nargs="?", help="JSON file for everything measured")
+    options = parser.parse_args()
+    return options.build, options.output
 
 
 def last_json(command):
