@@ -1,8 +1,8 @@
 """Loading a 400 MB checkpoint beside read(), torch.load and safetensors, in one run: bench/load_weights.py BUILD_DIR [OUT.json].
 
 Everybody takes turns, so that a noisy machine is noisy for all; numbers are medians of all rounds. Loading means: from the file into
-the tensors of a model that exists. Two readers: into fresh memory, as a program that reads a file does, and into memory that is already
-there. Cold: the file is sent out of the system's cache before each.
+the tensors of a model that exists, so the ratio is to read() into memory that is already there; read() into fresh memory, as a program
+that reads a file does, stands beside it. Cold: the file is sent out of the system's cache before each.
 """
 import json
 import os
@@ -53,7 +53,7 @@ def measure(program, file, model, cold):
     for _ in range(ROUNDS):
         out = subprocess.run([program, "bench", "load", file, "--rounds", "1", *(["--cold"] if cold else [])], check=True, capture_output=True, text=True)
         ours = json.loads(out.stdout)
-        for name, key in (("read()", "read_ms"), ("read() into used memory", "read_into_used_memory_ms"), ("tessera", "load_ms")):
+        for name, key in (("read()", "read_into_used_memory_ms"), ("read() into fresh memory", "read_ms"), ("tessera", "load_ms")):
             times.setdefault(name, []).append(ours[key][0])
         for name, load in PEERS[file.suffix[1:]].items():
             if cold:

@@ -7,34 +7,18 @@
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "core/error.h"
 #include "core/files.h"
-#include "weights/read_ahead.h"
+#include "weights/read_through.h"
 
 namespace tessera {
 namespace {
 
-// A mapped file, and what reads it ahead where it is not in memory yet.
-class Mapping {
- public:
-  Mapping(int file, void* start, size_t size) : file_(file), start_(start), size_(size) {
-    if (ReadAhead::pays(start, size)) ahead_.emplace(file, size);
-  }
-  ~Mapping() {
-    ahead_.reset();
-    ::munmap(start_, size_);
-    ::close(file_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
- private:
-  int file_;
-  void* start_;
-  size_t size_;
-  std::optional<ReadAhead> ahead_;
+struct Mapping {
+  void* start;
+  size_t size;
+  ~Mapping() { ::munmap(start, size); }
 };
 
 }  // namespace
@@ -55,7 +39,9 @@ Blob map_file(const std::filesystem::path& path) {
     ::close(file);
     return own_bytes(read_bytes(path));
   }
-  const auto mapping = std::make_shared<const Mapping>(file, start, size);
+  read_through(file, start, size);
+  ::close(file);
+  const std::shared_ptr<const Mapping> mapping(new Mapping{start, size});
   return {{static_cast<const uint8_t*>(start), size}, mapping};
 }
 
