@@ -9,7 +9,7 @@ import tempfile
 
 from runs import ROOT, ours
 
-AXES = {"batch": (1, 2, 4, 8, 16, 32, 64), "size": (256, 384, 512, 768, 1024), "classes": (2, 19, 150, 256)}  # synthetic images have no more
+AXES = {"batch": (1, 2, 4, 8, 16, 32, 64), "size": (256, 384, 512, 768, 1024), "classes": (2, 19, 150, 500, 1000)}
 POOLED = ("deeplabv3plus", "pspnet")
 USUAL = {"batch": 16, "size": 512, "classes": 150}
 

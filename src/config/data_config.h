@@ -94,7 +94,7 @@ void describe(V& v, SyntheticConfig& c) {
   v.field("kind", c.kind,
           "cells: microscopy-like fields of touching nuclei, 2 classes; shapes: coloured figures, num_classes classes");
   v.field("size", c.size, "image size", at_least(16));
-  v.field("num_classes", c.num_classes, "shapes: classes including the background", between(2, 256));
+  v.field("num_classes", c.num_classes, "shapes: classes including the background", between(2, 4096));
   v.field("seed", c.seed, "image i is a function of (seed, split, i)", at_least(0));
 }
 

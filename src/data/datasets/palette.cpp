@@ -22,39 +22,46 @@ constexpr std::array<Color, 13> kHandMade = {{{0, 0, 0},
                                               {245, 165, 150},
                                               {25, 75, 110}}};
 
-// Eight levels on each axis: the supply for data sets with many classes.
-constexpr int kStep = 36, kLevels = 8;
-
 int distance(const Color& a, const Color& b) {
   int sum = 0;
   for (size_t c = 0; c < 3; ++c) sum += (a[c] - b[c]) * (a[c] - b[c]);
   return sum;
 }
 
-// The colour of the supply that is farthest from all of `palette`.
-Color farthest_color(const std::vector<Color>& palette) {
-  Color best{};
-  int best_distance = -1;
-  for (int i = 0; i < kLevels * kLevels * kLevels; ++i) {
-    const Color color = {static_cast<uint8_t>(i % kLevels * kStep), static_cast<uint8_t>(i / kLevels % kLevels * kStep),
-                         static_cast<uint8_t>(i / (kLevels * kLevels) * kStep)};
-    int nearest = std::numeric_limits<int>::max();
-    for (const Color& used : palette) nearest = std::min(nearest, distance(color, used));
-    if (nearest > best_distance) {
-      best_distance = nearest;
-      best = color;
+// Colours on a grid, for data sets with many classes; it knows how far each is from all colours in use.
+class Supply {
+ public:
+  Supply(int levels, int step, const std::vector<Color>& used) {
+    for (int i = 0; i < levels * levels * levels; ++i) {
+      colors_.push_back({static_cast<uint8_t>(i % levels * step), static_cast<uint8_t>(i / levels % levels * step),
+                         static_cast<uint8_t>(i / (levels * levels) * step)});
     }
+    nearest_.assign(colors_.size(), std::numeric_limits<int>::max());
+    for (const Color& color : used) use(color);
   }
-  return best;
-}
+
+  void use(const Color& color) {
+    for (size_t i = 0; i < colors_.size(); ++i) nearest_[i] = std::min(nearest_[i], distance(colors_[i], color));
+  }
+  bool is_used_up() const { return *std::max_element(nearest_.begin(), nearest_.end()) == 0; }
+  Color farthest() const {
+    return colors_[static_cast<size_t>(std::max_element(nearest_.begin(), nearest_.end()) - nearest_.begin())];
+  }
+
+ private:
+  std::vector<Color> colors_;
+  std::vector<int> nearest_;
+};
 
 }  // namespace
 
 std::vector<Color> default_palette(int n) {
-  std::vector<Color> palette;
-  for (int k = 0; k < n; ++k) {
-    const bool by_hand = k < static_cast<int>(kHandMade.size());
-    palette.push_back(by_hand ? kHandMade[static_cast<size_t>(k)] : farthest_color(palette));
+  std::vector<Color> palette(kHandMade.begin(), kHandMade.begin() + std::min<int>(n, kHandMade.size()));
+  Supply supply(8, 36, palette);
+  while (static_cast<int>(palette.size()) < n) {
+    if (supply.is_used_up()) supply = Supply(16, 17, palette);  // above 4,096 classes colours repeat
+    palette.push_back(supply.farthest());
+    supply.use(palette.back());
   }
   return palette;
 }

@@ -17,8 +17,8 @@ TEST(Palette, BeginsWithBlackAndDoesNotDependOnLength) {
 }
 
 TEST(Palette, ColoursDiffer) {
-  const auto all = default_palette(256);
-  EXPECT_EQ(std::set<Color>(all.begin(), all.end()).size(), 256U);
+  const auto all = default_palette(1000);
+  EXPECT_EQ(std::set<Color>(all.begin(), all.end()).size(), 1000U);
   for (size_t i = 0; i < 21; ++i) {
     for (size_t j = 0; j < i; ++j) {
       int distance = 0;
