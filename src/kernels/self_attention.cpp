@@ -29,8 +29,27 @@ at::Tensor side_by_side(const at::Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), -1});
 }
 
+// Where results must not change from run to run, libtorch leaves cuDNN's attention out and sums flash attention's gradients in
+// a fixed order, but only if it may also refuse what has no such form. Elsewhere it may not, since other operations only warn.
+class StrictWhereDeterministic {
+ public:
+  StrictWhereDeterministic() : set_(context_.deterministicAlgorithms() && context_.deterministicAlgorithmsWarnOnly()) {
+    if (set_) context_.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  }
+  ~StrictWhereDeterministic() {
+    if (set_) context_.setDeterministicAlgorithms(true, /*warn_only=*/true);
+  }
+  StrictWhereDeterministic(const StrictWhereDeterministic&) = delete;
+  StrictWhereDeterministic& operator=(const StrictWhereDeterministic&) = delete;
+
+ private:
+  at::Context& context_ = at::globalContext();
+  const bool set_;
+};
+
 // What scaled_dot_product_attention would take, where the function below knows how to call it; otherwise math.
 SDPBackend choose_backend(const Heads& heads) {
+  const StrictWhereDeterministic strict;
   const auto choice = static_cast<SDPBackend>(at::_fused_sdp_choice(heads.q, heads.k, heads.v));
   if (heads.q.is_cpu()) return choice;
   if (choice == SDPBackend::cudnn_attention) return choice;
@@ -56,6 +75,7 @@ variable_list attend(const Heads& in, SDPBackend backend) {
 // The gradients of q, k and v; `kept` is what attend returned.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> attend_backward(const at::Tensor& slope, const Heads& in,
                                                                const variable_list& kept, SDPBackend backend) {
+  const StrictWhereDeterministic strict;
   const int64_t tokens = in.q.size(2);
   if (backend == SDPBackend::cudnn_attention) {
     return at::_scaled_dot_product_cudnn_attention_backward(slope, in.q, in.k, in.v, kept[0], kept[1], kept[4], kept[5],
