@@ -36,7 +36,8 @@ Batch first_batch(const Experiment& experiment, const Dataset& data, const std::
   return Loader(data, pipeline, quarantine,
                 {.batch_size = experiment.train.batch_size,
                  .seed = static_cast<uint64_t>(experiment.train.seed),
-                 .positions = positions},
+                 .positions = positions,
+                 .mix = {experiment.train.mixup, experiment.train.cutmix}},
                 0)
       .next();
 }

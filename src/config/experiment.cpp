@@ -83,6 +83,14 @@ void validate(const Experiment& e) {
   }
   if (e.data.normalize.low >= e.data.normalize.high)
     fail_usage("data.normalize.low {} is not below high {}", e.data.normalize.low, e.data.normalize.high);
+  const double mixup = t.mixup.chance(), cutmix = t.cutmix.chance();
+  if (mixup + cutmix > 1)
+    fail_usage(
+        "train.mixup.probability {} and train.cutmix.probability {} add up to more than 1; a sample is mixed in one way at "
+        "most",
+        mixup, cutmix);
+  if (mixup + cutmix > 0 && t.batch_size < 2)
+    fail_usage("train.mixup and train.cutmix mix samples of a batch; train.batch_size {} has no other one", t.batch_size);
   if (t.duration.unit == Duration::Unit::kShare)
     fail_usage("train.duration is {}; expected epochs or batches: 30ep, 20000ba", t.duration.text());
   if (t.duration.value == 0) fail_usage("train.duration is 0; expected at least one batch");

@@ -56,5 +56,13 @@ TEST(Experiment, EveryShippedConfigParses) {
   EXPECT_GE(count, 3);
 }
 
+TEST(Experiment, ASampleIsMixedInOneWayAtMostAndNeedsAnother) {
+  EXPECT_THROW(load_experiment("", {"train.mixup.alpha=0.2", "train.cutmix.alpha=1"}), UsageError);
+  EXPECT_NO_THROW(load_experiment(
+      "", {"train.mixup.alpha=0.2", "train.mixup.probability=0.5", "train.cutmix.alpha=1", "train.cutmix.probability=0.5"}));
+  EXPECT_NO_THROW(load_experiment("", {"train.mixup.alpha=0.2"}));
+  EXPECT_THROW(load_experiment("", {"train.mixup.alpha=0.2", "train.batch_size=1"}), UsageError);
+}
+
 }  // namespace
 }  // namespace tessera

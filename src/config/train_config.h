@@ -14,6 +14,18 @@ struct EnumNames<Precision> {
   static constexpr std::array<std::string_view, 5> names = {"fp32", "bf16", "fp16", "fp64", "tf32"};
 };
 
+// Mixing each sample of a batch with another of it.
+struct MixConfig {
+  double alpha = 0;
+  double probability = 1;
+  double chance() const { return alpha > 0 ? probability : 0; }
+};
+template <class V>
+void describe(V& v, MixConfig& c) {
+  v.field("alpha", c.alpha, "shares are drawn from Beta(alpha, alpha); 0: off", between(0, 100));
+  v.field("probability", c.probability, "of each sample", between(0, 1));
+}
+
 struct TrainConfig {
   Duration duration = Duration::epochs(30);
   int64_t batch_size = 16;
@@ -25,6 +37,8 @@ struct TrainConfig {
   bool channels_last = true;
   int64_t threads = 0;
   bool deterministic = false;
+  MixConfig mixup;
+  MixConfig cutmix;
 };
 template <class V>
 void describe(V& v, TrainConfig& c) {
@@ -45,6 +59,9 @@ void describe(V& v, TrainConfig& c) {
   v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores", at_least(0));
   v.field("deterministic", c.deterministic,
           "the same bits from run to run on a GPU too, at some cost in speed; on a CPU it is always so");
+  v.group("mixup", c.mixup,
+          "MixUp: blend samples and their targets; the share of the other one is the smaller part of the draw");
+  v.group("cutmix", c.cutmix, "CutMix: paste a box of another sample, labels included; the draw is the share of pixels kept");
 }
 
 enum class EvalSize { kOriginal, kProcessed };

@@ -14,6 +14,22 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// The logarithm of a Gamma(shape) number: by the method of Marsaglia and Tsang (2000) for shape >= 1, from that of shape + 1
+// below. The logarithm, because for small shapes the number itself is often too small for a double.
+double log_gamma(Rng& rng, double shape) {
+  if (shape < 1) {
+    const double larger = log_gamma(rng, shape + 1);
+    return larger + std::log(1.0 - rng.uniform()) / shape;
+  }
+  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  while (true) {
+    const double x = rng.normal(), root = 1 + c * x, log_u = std::log(1.0 - rng.uniform());
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    if (log_u < 0.5 * x * x + d - d * v + d * std::log(v)) return std::log(d) + std::log(v);
+  }
+}
+
 }  // namespace
 
 std::array<uint32_t, 4> philox(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter) {
@@ -74,6 +90,11 @@ uint32_t Rng::below(uint32_t bound) {
 double Rng::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+double Rng::beta(double a, double b) {
+  const double log_x = log_gamma(*this, a), log_y = log_gamma(*this, b);
+  return 1 / (1 + std::exp(log_y - log_x));
 }
 
 }  // namespace tessera

@@ -9,7 +9,7 @@ namespace tessera {
 std::array<uint32_t, 4> philox(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter);
 
 // What a random number is for. Part of the key, so that streams never share numbers.
-enum class Stream : uint32_t { kOrder = 1, kAugment, kReplace, kInit, kDropout, kSynthetic, kSplit, kSelect };
+enum class Stream : uint32_t { kOrder = 1, kAugment, kReplace, kInit, kDropout, kSynthetic, kSplit, kSelect, kMix };
 
 // A sequence of random numbers named by (seed, stream, a, b): e.g. (seed, kAugment, epoch, sample). Cheap to make, cheap to
 // copy, no shared state. `fork(n)` names a sub-sequence that is independent of how much of this one was drawn.
@@ -24,6 +24,7 @@ class Rng {
   double uniform(double low, double high);  // [low, high)
   uint32_t below(uint32_t bound);           // [0, bound), unbiased; bound > 0
   double normal();                          // mean 0, variance 1
+  double beta(double a, double b);          // of the Beta distribution, in [0, 1]; a, b > 0
   bool chance(double probability) { return uniform() < probability; }
 
  private:

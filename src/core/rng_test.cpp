@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
 #include <set>
 
 namespace tessera {
@@ -51,6 +53,43 @@ TEST(Rng, NumbersHaveTheRightMoments) {
   EXPECT_NEAR(normal_sum / kCount, 0.0, 0.03);
   EXPECT_NEAR(normal_squares / kCount, 1.0, 0.04);
   for (int count : below) EXPECT_NEAR(count, kCount / 3, 400);
+}
+
+TEST(Rng, BetaNumbersHaveTheRightMomentsAndTails) {
+  constexpr int kCount = 30000;
+  for (const auto& [a, b] : std::vector<std::pair<double, double>>{{0.2, 0.2}, {0.5, 0.5}, {1, 1}, {0.5, 2}, {5, 3}}) {
+    Rng rng(5, Stream::kMix);
+    double sum = 0, squares = 0;
+    for (int i = 0; i < kCount; ++i) {
+      const double x = rng.beta(a, b);
+      ASSERT_TRUE(x >= 0 && x <= 1) << x;
+      sum += x;
+      squares += x * x;
+    }
+    const double mean = a / (a + b), variance = a * b / ((a + b) * (a + b) * (a + b + 1));
+    EXPECT_NEAR(sum / kCount, mean, 0.01) << a << ", " << b;
+    EXPECT_NEAR(squares / kCount - mean * mean, variance, 0.01) << a << ", " << b;
+  }
+  // Beta(1/2, 1/2) lies below x with probability 2 / pi asin(sqrt x); Beta(2, 1) with x^2.
+  Rng rng(6, Stream::kMix);
+  int arcsine = 0, square = 0;
+  for (int i = 0; i < kCount; ++i) {
+    arcsine += rng.beta(0.5, 0.5) < 0.1 ? 1 : 0;
+    square += rng.beta(2, 1) < 0.3 ? 1 : 0;
+  }
+  EXPECT_NEAR(arcsine, kCount * 2 / std::numbers::pi * std::asin(std::sqrt(0.1)), 300);
+  EXPECT_NEAR(square, kCount * 0.09, 200);
+}
+
+TEST(Rng, BetaOfTinyParametersIsStillANumber) {
+  Rng rng(5, Stream::kMix);
+  int low = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const double x = rng.beta(0.001, 0.001);
+    ASSERT_TRUE(x >= 0 && x <= 1) << x;
+    low += x < 0.5 ? 1 : 0;
+  }
+  EXPECT_NEAR(low, 1000, 120);
 }
 
 }  // namespace

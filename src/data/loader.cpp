@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/rank_status.h"
@@ -17,10 +18,13 @@ Loader::Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& qua
       pipeline_(pipeline),
       quarantine_(quarantine),
       options_(std::move(options)),
-      count_(options_.positions.empty() ? options_.batch_size : static_cast<int64_t>(options_.positions.size())),
       sampler_(dataset.size(), options_.batch_size, options_.seed),
       next_out_(first_step),
       next_in_(first_step) {
+  if (options_.positions.empty()) {
+    options_.positions.resize(static_cast<size_t>(options_.batch_size));
+    std::iota(options_.positions.begin(), options_.positions.end(), int64_t{0});
+  }
   for (int i = 0; i < std::max(1, options_.threads); ++i) workers_.emplace_back([this] { work(); });
 }
 
@@ -38,7 +42,7 @@ Batch Loader::next() {
   std::unique_lock lock(mutex_);
   ready_.wait(lock, [&] {
     const auto slot = slots_.find(next_out_);
-    return slot != slots_.end() && (slot->second.error || slot->second.done == count_);
+    return slot != slots_.end() && (slot->second.error || slot->second.done == slot->second.rows());
   });
   seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Slot& slot = slots_.at(next_out_);
@@ -50,12 +54,12 @@ Batch Loader::next() {
   return batch;
 }
 
-std::vector<int64_t> Loader::own_samples(int64_t step) {
+void Loader::plan(Slot& slot, int64_t step) {
   const std::vector<int64_t> all = sampler_.batch(step);
-  if (options_.positions.empty()) return all;
-  std::vector<int64_t> own;
-  for (const int64_t position : options_.positions) own.push_back(all.at(static_cast<size_t>(position)));
-  return own;
+  MixPlan plan = plan_mixes(options_.mix, options_.seed, step, options_.positions, options_.batch_size);
+  for (const int64_t position : plan.positions) slot.indices.push_back(all.at(static_cast<size_t>(position)));
+  slot.batch.indices = slot.indices;
+  slot.batch.mixes = std::move(plan.mixes);
 }
 
 void Loader::work() {
@@ -65,12 +69,9 @@ void Loader::work() {
     if (stop_) return;
     const int64_t step = next_in_;
     Slot& slot = slots_[step];
-    if (slot.indices.empty()) {
-      slot.indices = own_samples(step);
-      slot.batch.indices = slot.indices;
-    }
+    if (slot.indices.empty()) plan(slot, step);
     const int64_t position = slot.taken++;
-    if (slot.taken == count_) ++next_in_;
+    if (slot.taken == slot.rows()) ++next_in_;
     lock.unlock();
     try {
       int64_t used = 0;
@@ -82,7 +83,7 @@ void Loader::work() {
       slot.error = std::current_exception();
     }
     ++slot.done;
-    if (slot.error || slot.done == count_) ready_.notify_all();
+    if (slot.error || slot.done == slot.rows()) ready_.notify_all();
     if (slot.error) return;
   }
 }
@@ -125,9 +126,10 @@ void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
     if (!batch.images.defined()) {
       const auto type = image.is_bytes() ? torch::kUInt8 : torch::kFloat32;
       const auto pinned = torch::TensorOptions().pinned_memory(options_.pin_memory);
-      batch.images = torch::empty({count_, image.height, image.width, image.channels}, pinned.dtype(type));
-      batch.labels = torch::empty({count_, image.height, image.width}, pinned.dtype(torch::kInt16));
+      batch.images = torch::empty({slot.rows(), image.height, image.width, image.channels}, pinned.dtype(type));
+      batch.labels = torch::empty({slot.rows(), image.height, image.width}, pinned.dtype(torch::kInt16));
       batch.max_value = image.max_value;
+      if (sample.color) batch.colors.resize(slot.indices.size());
     }
   }
   TSR_CHECK(
@@ -149,6 +151,7 @@ void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
   }
   std::memcpy(batch.labels.mutable_data_ptr<int16_t>() + static_cast<size_t>(position) * pixels, sample.labels->labels.data(),
               pixels * sizeof(int16_t));
+  if (sample.color) batch.colors[static_cast<size_t>(position)] = *sample.color;
   batch.indices[static_cast<size_t>(position)] = index;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/mix_plan.h"
 #include "data/quarantine.h"
 #include "data/sampler.h"
 #include "data/transform.h"
@@ -18,6 +19,7 @@ struct LoaderOptions {
   int64_t batch_size = 16;  // global
   uint64_t seed = 0;
   std::vector<int64_t> positions = {};  // of the global batch that are ours, in the order wanted; empty: all
+  MixOptions mix = {};
   // performance
   int threads = 1;
   int prefetch = 4;  // batches held in memory at most
@@ -26,7 +28,8 @@ struct LoaderOptions {
 
 // Training batches in order, made ahead by threads of this process. Batch `step` is a function of (data, options.seed, step):
 // the number of threads, a restart at any step and bad samples elsewhere do not change it. A bad sample is quarantined and
-// replaced by one drawn from (seed, epoch, its index).
+// replaced by one drawn from (seed, epoch, its index). Where samples are mixed a batch has their partners too: Note [Mixing
+// partners].
 class Loader {
  public:
   // `dataset` and `pipeline` and `quarantine` must outlive the loader.
@@ -43,14 +46,15 @@ class Loader {
 
  private:
   struct Slot {
-    std::vector<int64_t> indices;
+    std::vector<int64_t> indices;  // of all rows
     Batch batch;
     int64_t taken = 0;  // samples handed to workers
     int64_t done = 0;
     std::exception_ptr error;
+    int64_t rows() const { return static_cast<int64_t>(indices.size()); }
   };
 
-  std::vector<int64_t> own_samples(int64_t step);
+  void plan(Slot& slot, int64_t step);
   void work();
   Sample load(int64_t index, int64_t epoch, int64_t& used_index);
   void place(Slot& slot, int64_t position, Sample sample, int64_t index);
@@ -59,7 +63,6 @@ class Loader {
   const Pipeline& pipeline_;
   Quarantine& quarantine_;
   LoaderOptions options_;
-  int64_t count_;  // samples of a batch that are ours
   Sampler sampler_;
 
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "core/color_change.h"
 #include "core/error.h"
 #include "core/image.h"
 
@@ -22,6 +23,7 @@ struct Sample {
   Image image;
   std::optional<LabelMap> labels;  // absent when predicting
   Placement placement;
+  std::optional<ColorChange> color = {};  // still to be done to the image, by who makes it network input
 };
 
 // A sample that cannot be used: unreadable, truncated, mask of another size, label out of range. Expected in real data:

@@ -7,4 +7,7 @@ namespace tessera {
 // nor kIgnoreLabel. labels: integers of any shape. Does not wait for a GPU.
 at::Tensor label_counts(const at::Tensor& labels, int64_t num_classes);
 
+// The same of each image: labels (N, ...), result (N, num_classes + 1).
+at::Tensor image_label_counts(const at::Tensor& labels, int64_t num_classes);
+
 }  // namespace tessera

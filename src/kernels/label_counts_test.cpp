@@ -25,6 +25,14 @@ TEST(LabelCounts, EqualsBincount) {
   }
 }
 
+TEST(LabelCounts, EachImageHasItsOwn) {
+  const at::Tensor labels = at::randint(-1, 7, {5, 13, 9}, at::kShort).to(test_device());
+  const at::Tensor counts = image_label_counts(labels, 7);
+  ASSERT_EQ(counts.sizes(), (std::vector<int64_t>{5, 8}));
+  for (int64_t i = 0; i < 5; ++i) EXPECT_TRUE(counts[i].equal(label_counts(labels[i], 7)));
+  EXPECT_EQ(image_label_counts(labels.narrow(0, 0, 0), 7).size(0), 0);
+}
+
 TEST(LabelCounts, OthersAreCountedAtTheEnd) {
   const at::Tensor labels = at::tensor({0, 1, 1, kIgnoreLabel, 2, 5, -2}, at::kShort).to(test_device());
   EXPECT_TRUE(label_counts(labels, 2).cpu().equal(at::tensor({1, 2, 3}, at::kLong)));

@@ -73,20 +73,25 @@ bool can_normalize_pixels(const at::Tensor& images) {
   return images.size(3) <= kMostChannels && (type == at::kByte || type == at::kFloat || type == at::kDouble);
 }
 
-at::Tensor normalize_pixels(const at::Tensor& images, double max_value, const std::vector<double>& mean,
-                            const std::vector<double>& std, at::ScalarType type) {
+void check_pixels(const at::Tensor& images) {
   TSR_CHECK(images.dim() == 4 && can_normalize_pixels(images),
             "expected images (N, H, W, C) of bytes or floats and at most {} channels", kMostChannels);
+}
+
+std::vector<double> for_all_channels(const std::vector<double>& values, const at::Tensor& images) {
   const auto channels = static_cast<size_t>(images.size(3));
-  const auto for_all = [&](const std::vector<double>& values) {
-    TSR_CHECK(values.size() == channels || values.size() == 1, "expected {} numbers or one, got {}", channels, values.size());
-    return values.size() == 1 ? std::vector<double>(channels, values[0]) : values;
-  };
+  TSR_CHECK(values.size() == channels || values.size() == 1, "expected {} numbers or one, got {}", channels, values.size());
+  return values.size() == 1 ? std::vector<double>(channels, values[0]) : values;
+}
+
+at::Tensor normalize_pixels(const at::Tensor& images, double max_value, const std::vector<double>& mean,
+                            const std::vector<double>& std, at::ScalarType type) {
+  check_pixels(images);
   static const auto op =
       c10::Dispatcher::singleton()
           .findSchemaOrThrow("tessera::normalize_pixels", "")
           .typed<at::Tensor(const at::Tensor&, double, at::ArrayRef<double>, at::ArrayRef<double>, at::ScalarType)>();
-  return op.call(images.contiguous(), max_value, for_all(mean), for_all(std), type);
+  return op.call(images.contiguous(), max_value, for_all_channels(mean, images), for_all_channels(std, images), type);
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {

@@ -13,5 +13,9 @@ at::Tensor normalize_pixels(const at::Tensor& images, double max_value, const st
 
 // Whether it takes them: at most 64 channels of the types above.
 bool can_normalize_pixels(const at::Tensor& images);
+void check_pixels(const at::Tensor& images);  // throws Error where not
+
+// One number for each channel of the images, from as many or from one.
+std::vector<double> for_all_channels(const std::vector<double>& values, const at::Tensor& images);
 
 }  // namespace tessera

@@ -28,18 +28,22 @@ at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& cl
     CrossEntropyOptions options;
     options.class_weights = class_weights;
     options.label_smoothing = label_smoothing_;
+    options.other_labels = scores.targets().other;
+    options.share = scores.targets().share;
     return upsample_cross_entropy(scores.logits(), scores.labels(), options);
   }
   const at::Tensor& log_probs = scores.log_probs();
   const at::Tensor weights = class_weights.defined() ? class_weights.to(log_probs.scalar_type()) : at::Tensor();
   // Per pixel rather than summed by nll_loss2d: its sums use atomics on a GPU, so the value would change from run to run.
-  const at::Tensor nll = at::nll_loss2d(log_probs, scores.class_labels(), weights, at::Reduction::None, kIgnoreLabel);
-  const at::Tensor at_label = sum_images(nll);
+  const at::Tensor at_label = scores.sum(
+      [&](const at::Tensor& labels) { return at::nll_loss2d(log_probs, labels, weights, at::Reduction::None, kIgnoreLabel); });
   if (label_smoothing_ == 0) return at_label;
   const at::Tensor weighted = weights.defined() ? log_probs * weights.view({1, -1, 1, 1}) : log_probs;
-  const at::Tensor all_classes = weighted.sum(1).neg().masked_fill(scores.ignored(), 0.0);
+  const at::Tensor all_classes = weighted.sum(1).neg();
+  const at::Tensor spread =
+      scores.sum([&](const at::Tensor& labels) { return all_classes.masked_fill(labels.eq(kIgnoreLabel), 0.0); });
   const double share = label_smoothing_ / static_cast<double>(log_probs.size(1));
-  return (1 - label_smoothing_) * at_label + share * sum_images(all_classes);
+  return (1 - label_smoothing_) * at_label + share * spread;
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/image.h"
 #include "kernels/upsample_loss.h"
 
 namespace tessera {
@@ -28,18 +29,35 @@ Dice dice_of(const at::Tensor& prediction_sums, const at::Tensor& label_counts, 
   return dice;
 }
 
-}  // namespace
-
-at::Tensor DiceTerm::prediction_sums(const PixelScores& scores) const {
+// I and P of labels that are not mixed.
+at::Tensor plain_sums(const PixelScores& scores) {
   if (scores.fused()) return upsample_softmax_sums(scores.logits(), scores.labels());
   constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
   const at::Tensor& log_probs = scores.log_probs();
+  const at::Tensor ignored = scores.labels().eq(kIgnoreLabel);
   // Ignored pixels get probability 0 before exp, not after: one tensor of this size less to keep for the backward pass.
-  const at::Tensor probs = log_probs.masked_fill(scores.ignored().unsqueeze(1), kMinusInfinity).exp();
-  const at::Tensor label = scores.class_labels().masked_fill(scores.ignored(), 0);
+  const at::Tensor probs = log_probs.masked_fill(ignored.unsqueeze(1), kMinusInfinity).exp();
+  const at::Tensor label = scores.labels().to(at::kLong).masked_fill(ignored, 0);
   const at::Tensor of_label = probs.gather(1, label.unsqueeze(1)).flatten().to(at::kDouble);
   const at::Tensor intersection = at::zeros({log_probs.size(1)}, of_label.options()).index_add(0, label.flatten(), of_label);
   return at::stack({intersection, probs.sum({2, 3}).to(at::kDouble).sum(0)});
+}
+
+}  // namespace
+
+at::Tensor DiceTerm::prediction_sums(const PixelScores& scores) const {
+  const Targets& targets = scores.targets();
+  if (!targets.mixed()) return plain_sums(scores);
+  // A sum over several images has no place for their shares, so it goes image by image.
+  at::Tensor total;
+  for (int64_t i = 0; i < scores.logits().size(0); ++i) {
+    const Targets own = targets.narrow(i, 1);
+    const at::Tensor logits = scores.logits().narrow(0, i, 1);
+    const at::Tensor sums =
+        own.share * plain_sums(PixelScores(logits, own.labels)) + (1 - own.share) * plain_sums(PixelScores(logits, own.other));
+    total = total.defined() ? total + sums : sums;
+  }
+  return total;
 }
 
 at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context) const {
@@ -58,8 +76,7 @@ at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context
   const at::Tensor slopes = at::stack({slope_intersection, slope_predicted});
   // A constant makes the values add up to the Dice loss too. It is dealt out by labelled pixels, which add up to 1.
   const at::Tensor constant = global.value - (slopes * context.prediction_sums).sum();
-  const at::Tensor labelled = scores.ignored().logical_not().sum().to(at::kDouble);
-  return (slopes * own).sum() + constant * (labelled / context.sums.sum().clamp_min(1.0));
+  return (slopes * own).sum() + constant * (scores.labelled() / context.divisor());
 }
 
 }  // namespace tessera

@@ -14,10 +14,13 @@ constexpr double kSmallestMiss = 1e-30;
 }  // namespace
 
 at::Tensor FocalTerm::value(const PixelScores& scores, const LossContext& context) const {
-  const at::Tensor nll = at::nll_loss2d(scores.log_probs(), scores.class_labels(), {}, at::Reduction::None, kIgnoreLabel);
-  // 1 - p by expm1: exact also where p is so near to 1 that the difference would be all rounding.
-  const at::Tensor miss = at::expm1(-nll).neg().clamp_min(kSmallestMiss);
-  return sum_images(miss.pow(gamma_) * nll) / context.sums.sum().clamp_min(1.0);
+  const at::Tensor sum = scores.sum([&](const at::Tensor& labels) {
+    const at::Tensor nll = at::nll_loss2d(scores.log_probs(), labels, {}, at::Reduction::None, kIgnoreLabel);
+    // 1 - p by expm1: exact also where p is so near to 1 that the difference would be all rounding.
+    const at::Tensor miss = at::expm1(-nll).neg().clamp_min(kSmallestMiss);
+    return miss.pow(gamma_) * nll;
+  });
+  return sum / context.divisor();
 }
 
 }  // namespace tessera

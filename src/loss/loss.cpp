@@ -25,8 +25,8 @@ class SumLoss final : public Loss {
 
   void add(double weight, std::unique_ptr<LossTerm> term) { terms_.emplace_back(weight, std::move(term)); }
 
-  LossContext prepare(const at::Tensor& labels) const override {
-    return {count_labels(labels, num_classes_), at::Tensor(), labels.numel()};
+  LossContext prepare(const Targets& targets) const override {
+    return {count_labels(targets, num_classes_), at::Tensor(), targets.labels.numel()};
   }
 
   bool needs_prediction_sums() const override {
@@ -36,17 +36,17 @@ class SumLoss final : public Loss {
     return false;
   }
 
-  at::Tensor prediction_sums(const at::Tensor& logits, const at::Tensor& labels) const override {
+  at::Tensor prediction_sums(const at::Tensor& logits, const Targets& targets) const override {
     const c10::NoGradGuard no_grad;
-    const PixelScores scores = score(logits, labels);
+    const PixelScores scores = score(logits, targets);
     for (const auto& [weight, term] : terms_) {
       if (term->needs_prediction_sums()) return term->prediction_sums(scores);
     }
     return {};
   }
 
-  LossTerms micro_loss(const at::Tensor& logits, const at::Tensor& labels, const LossContext& context) const override {
-    const PixelScores scores = score(logits, labels);
+  LossTerms micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const override {
+    const PixelScores scores = score(logits, targets);
     LossTerms result;
     for (const auto& [weight, term] : terms_) {
       const at::Tensor value = term->value(scores, context);
@@ -58,11 +58,11 @@ class SumLoss final : public Loss {
   }
 
  private:
-  PixelScores score(const at::Tensor& logits, const at::Tensor& labels) const {
+  PixelScores score(const at::Tensor& logits, const Targets& targets) const {
     TSR_CHECK(logits.dim() == 4 && logits.size(1) == logit_channels_,
               "expected logits with {} channels for this loss and {} classes, got {}", logit_channels_, num_classes_,
               logits.dim() == 4 ? logits.size(1) : 0);
-    return PixelScores(logits, labels);
+    return PixelScores(logits, targets);
   }
 
   int num_classes_;
@@ -87,6 +87,11 @@ void check_options(const LossConfig& config, int num_classes) {
 
 void LossContext::add_predictions(const at::Tensor& sums) {
   prediction_sums = prediction_sums.defined() ? prediction_sums + sums : sums;
+}
+
+at::Tensor LossContext::divisor() const {
+  const at::Tensor labelled = sums.sum();
+  return labelled.masked_fill(labelled.eq(0), 1.0);
 }
 
 int logit_channels(const LossConfig& config, int num_classes) {

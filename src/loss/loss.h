@@ -7,19 +7,20 @@
 #include <vector>
 
 #include "config/loss_config.h"
+#include "loss/targets.h"
 
 namespace tessera {
 
 // Note [Exact over micro-batches]
 // The loss of a step is a function of the global batch, however it is cut into micro-batches and ranks:
 //
-//   LossContext context = loss->prepare(labels);                    // then all-reduce context.sums over ranks
+//   LossContext context = loss->prepare(targets);                   // then all-reduce context.sums over ranks
 //   if (loss->needs_prediction_sums() && more than one micro-batch or rank)
 //     for each micro-batch                                          // without gradient
-//       context.add_predictions(loss->prediction_sums(logits, labels));
+//       context.add_predictions(loss->prediction_sums(logits, targets));
 //                                                                   // then all-reduce context.prediction_sums
 //   for each micro-batch
-//     loss->micro_loss(logits, labels, context).value.backward();
+//     loss->micro_loss(logits, targets, context).value.backward();
 //
 // The values then add up to the loss of the global batch and the gradients to its gradient. Cross entropy divides by counts
 // of labels, which are known before any forward pass. Dice is a ratio of sums over predictions, so it is replaced by its
@@ -28,11 +29,12 @@ namespace tessera {
 
 // Sums over the labels, and where needed the predictions, of the global batch.
 struct LossContext {
-  at::Tensor sums;             // (num_classes) float64: labelled pixels per class
+  at::Tensor sums;             // (num_classes) float64: labelled pixels per class, or shares of them
   at::Tensor prediction_sums;  // float64; undefined: the micro-batch is the global batch
   int64_t pixels = 0;          // of the labels `prepare` saw, ignored ones included
 
   void add_predictions(const at::Tensor& sums);
+  at::Tensor divisor() const;  // float64 scalar: all labelled pixels, or 1 where there is none
 };
 
 // A micro-batch's share of the loss of the global batch.
@@ -48,14 +50,14 @@ class Loss {
  public:
   virtual ~Loss() = default;
 
-  // labels: all of this rank's part of the global batch.
-  virtual LossContext prepare(const at::Tensor& labels) const = 0;
+  // targets: all of this rank's part of the global batch.
+  virtual LossContext prepare(const Targets& targets) const = 0;
 
   // Whether gradients depend on sums over the predictions of the whole global batch.
   virtual bool needs_prediction_sums() const = 0;
-  virtual at::Tensor prediction_sums(const at::Tensor& logits, const at::Tensor& labels) const = 0;
+  virtual at::Tensor prediction_sums(const at::Tensor& logits, const Targets& targets) const = 0;
 
-  virtual LossTerms micro_loss(const at::Tensor& logits, const at::Tensor& labels, const LossContext& context) const = 0;
+  virtual LossTerms micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const = 0;
 };
 
 // Throws Error when options do not fit the type or the number of classes.

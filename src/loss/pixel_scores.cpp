@@ -9,40 +9,49 @@
 
 namespace tessera {
 
-PixelScores::PixelScores(const at::Tensor& logits, const at::Tensor& labels) : logits_(logits), labels_(labels) {
+PixelScores::PixelScores(const at::Tensor& logits, const Targets& targets) : logits_(logits), targets_(targets) {
+  const at::Tensor& labels = targets.labels;
   TSR_CHECK(logits.dim() == 4 && labels.dim() == 3 && logits.size(0) == labels.size(0),
             "expected logits (N, C, h, w) and labels (N, H, W) of the same images, got {} and {}",
             fmt::join(logits.sizes(), " x "), fmt::join(labels.sizes(), " x "));
 }
 
-const at::Tensor& PixelScores::class_labels() const {
-  if (!class_labels_.defined()) class_labels_ = labels_.to(at::kLong);
-  return class_labels_;
+at::Tensor PixelScores::sum(const std::function<at::Tensor(const at::Tensor& labels)>& values) const {
+  const at::Tensor first = sum_images(values(targets_.labels.to(at::kLong)), targets_.share);
+  return targets_.mixed() ? first + sum_images(values(targets_.other.to(at::kLong)), 1 - targets_.share) : first;
 }
 
-const at::Tensor& PixelScores::ignored() const {
-  if (!ignored_.defined()) ignored_ = labels_.eq(kIgnoreLabel);
-  return ignored_;
+at::Tensor PixelScores::labelled() const {
+  return sum([](const at::Tensor& labels) { return labels.ne(kIgnoreLabel); });
 }
 
 const at::Tensor& PixelScores::log_probs() const {
   if (log_probs_.defined()) return log_probs_;
   at::Tensor full = logits_.scalar_type() == at::kDouble ? logits_ : logits_.to(at::kFloat);
-  const auto label_hw = labels_.sizes().slice(1);
+  const auto label_hw = labels().sizes().slice(1);
   if (full.sizes().slice(2) != label_hw) full = at::upsample_bilinear2d(full, label_hw, /*align_corners=*/false);
   // The sigmoid of one logit x is the softmax of (0, x): binary losses are the two-class ones from here on.
   log_probs_ = full.size(1) == 1 ? at::cat({at::log_sigmoid(-full), at::log_sigmoid(full)}, 1) : at::log_softmax(full, 1);
   return log_probs_;
 }
 
-at::Tensor sum_images(const at::Tensor& values) {
-  return values.flatten(1).sum(1).to(at::kDouble).sum();
+at::Tensor sum_images(const at::Tensor& values, const at::Tensor& weights) {
+  const at::Tensor sums = values.flatten(1).sum(1).to(at::kDouble);
+  return weights.defined() ? (sums * weights).sum() : sums.sum();
 }
 
-at::Tensor count_labels(const at::Tensor& labels, int num_classes) {
-  if (labels.is_cpu()) check_label_range(labels, num_classes);  // on a GPU looking would mean waiting
+at::Tensor count_labels(const Targets& targets, int num_classes) {
+  if (targets.labels.is_cpu()) {  // on a GPU looking would mean waiting
+    check_label_range(targets.labels, num_classes);
+    if (targets.mixed()) check_label_range(targets.other, num_classes);
+  }
   // Whole numbers below 2^53: float64 sums of them are exact in any order.
-  return label_counts(labels, num_classes).narrow(0, 0, num_classes).to(at::kDouble);
+  if (!targets.mixed()) return label_counts(targets.labels, num_classes).narrow(0, 0, num_classes).to(at::kDouble);
+  const auto of_images = [&](const at::Tensor& labels, const at::Tensor& share) {
+    const at::Tensor counts = image_label_counts(labels, num_classes).narrow(1, 0, num_classes).to(at::kDouble);
+    return (counts * share.unsqueeze(1)).sum(0);
+  };
+  return of_images(targets.labels, targets.share) + of_images(targets.other, 1 - targets.share);
 }
 
 void check_label_range(const at::Tensor& labels, int num_classes) {

@@ -1,7 +1,10 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+
 #include "kernels/fused.h"
+#include "loss/targets.h"
 
 namespace tessera {
 
@@ -9,30 +12,36 @@ namespace tessera {
 // others they are upsampled, once. Not for several threads.
 class PixelScores {
  public:
-  // logits: (N, C, h, w); labels: (N, H, W). C = 1 is the logit of class 1 of two classes (sigmoid), else softmax over C.
-  PixelScores(const at::Tensor& logits, const at::Tensor& labels);
+  // logits: (N, C, h, w). C = 1 is the logit of class 1 of two classes (sigmoid), else softmax over C.
+  PixelScores(const at::Tensor& logits, const Targets& targets);
 
   const at::Tensor& logits() const { return logits_; }
-  const at::Tensor& labels() const { return labels_; }
+  const Targets& targets() const { return targets_; }
+  const at::Tensor& labels() const { return targets_.labels; }
 
   // Whether kernels/upsample_loss.h can take logits and labels: not for a sigmoid.
   bool fused() const { return takes_fused_kernels(logits_) && logits_.size(1) > 1; }
 
-  const at::Tensor& log_probs() const;     // (N, K, H, W) float32 or float64, with gradient
-  const at::Tensor& class_labels() const;  // (N, H, W) int64, kIgnoreLabel where ignored
-  const at::Tensor& ignored() const;       // (N, H, W) bool
+  const at::Tensor& log_probs() const;  // (N, K, H, W) float32 or float64, with gradient
+
+  // float64 scalar: the sum of what `values` gives for the pixels with labels (N, H, W) int64, where mixed by their shares.
+  // Ignored pixels must have 0.
+  at::Tensor sum(const std::function<at::Tensor(const at::Tensor& labels)>& values) const;
+
+  at::Tensor labelled() const;  // float64 scalar: how many pixels are, where mixed by their shares
 
  private:
-  at::Tensor logits_, labels_;
-  mutable at::Tensor log_probs_, class_labels_, ignored_;  // made when first asked for
+  at::Tensor logits_;
+  Targets targets_;
+  mutable at::Tensor log_probs_;  // made when first asked for
 };
 
 // Sum of all values as float64. Values are first summed within each image, so that the sums of an image do not depend on which
-// others are in the micro-batch.
-at::Tensor sum_images(const at::Tensor& values);
+// others are in the micro-batch. weights: (N) float64 of the images, or undefined: all 1.
+at::Tensor sum_images(const at::Tensor& values, const at::Tensor& weights = {});
 
-// (num_classes) float64: how many pixels have each label. On a CPU checks their range.
-at::Tensor count_labels(const at::Tensor& labels, int num_classes);
+// (num_classes) float64: how many pixels have each label, where mixed by their shares. On a CPU checks their range.
+at::Tensor count_labels(const Targets& targets, int num_classes);
 
 // Throws Error when a label is neither a class nor kIgnoreLabel.
 void check_label_range(const at::Tensor& labels, int num_classes);

@@ -40,7 +40,11 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
     Quarantine quarantine(data->size(), 0.0);
     TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU, world, {.sharded = sharded, .rank_weights = weights});
     Loader loader(*data, pipeline, quarantine,
-                  {.batch_size = e.train.batch_size, .seed = 1, .positions = step.share().positions}, 0);
+                  {.batch_size = e.train.batch_size,
+                   .seed = 1,
+                   .positions = step.share().positions,
+                   .mix = {e.train.mixup, e.train.cutmix}},
+                  0);
     at::Tensor loss;
     for (int i = 0; i < kSteps; ++i) {
       Batch batch = loader.next();
@@ -107,6 +111,31 @@ TEST(Invariance, BatchNormUnitsOfTwo) {
 // One unit of all 8 samples: spread over the ranks, whatever the micro-batch.
 TEST(Invariance, BatchNormUnitSpreadOverRanks) {
   expect_invariant({"train.norm_group=8", "loss.type=ce_dice"}, {8});
+}
+
+// Partners on other ranks and in other micro-batches.
+TEST(Invariance, MixUpAndCutMix) {
+  const std::vector<std::string> mixing{"loss.type=ce_dice", "train.mixup.alpha=0.4", "train.mixup.probability=0.5",
+                                        "train.cutmix.alpha=1", "train.cutmix.probability=0.4"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), mixing.begin(), mixing.end());
+    more.insert(more.end(), {"train.precision=fp64", "model.unet.dropout=0.3"});
+    return more;
+  };
+  const Outcome reference = train(with({"train.norm_group=1"}), 1),
+                plain = train({"train.norm_group=1", "loss.type=ce_dice", "train.precision=fp64", "model.unet.dropout=0.3"}, 1);
+  EXPECT_GT(relative_difference(reference.params, plain.params), 1e-3);
+  for (const int ranks : {1, 2}) {
+    for (const char* micro : {"train.micro_batch=1", "train.micro_batch=3"})
+      expect_same(reference, train(with({"train.norm_group=1", micro}), ranks, ranks > 1), 1e-9, std::string(micro) + " mixed");
+  }
+  expect_same(train(with({"train.norm_group=8"}), 1), train(with({"train.norm_group=8"}), 2), 1e-9, "spread units, mixed");
+  const std::vector<std::string> uneven = with({"train.batch_size=7", "train.norm_group=3"});
+  const Outcome odd = train(uneven, 1);
+  expect_same(odd, train(uneven, 3), 1e-9, "3 ranks, batch 7, mixed");
+  expect_same(odd, train(uneven, 2, false, {3, 1}), 1e-9, "weights 3 : 1, mixed");
+  const std::vector<std::string> few = with({"train.batch_size=2", "train.norm_group=2"});
+  expect_same(train(few, 1), train(few, 3), 1e-9, "more ranks than samples, mixed");
 }
 
 TEST(Invariance, UnevenRanksUnitsAndWeights) {

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/rank_status.h"
-#include "data/normalize.h"
+#include "data/input_batch.h"
 #include "loss/pixel_scores.h"
 #include "nn/blocks/batch_norm.h"
 #include "optim/clip.h"
@@ -50,14 +50,14 @@ World& alone() {
 
 // A rank's part of a step, on its device.
 struct TrainStep::Inputs {
-  at::Tensor images, labels;
-  float max_value = 1;
+  InputBatch batch;
+  Targets targets;
   std::vector<int64_t> ids;
   int64_t step = 0;
   LossContext context, aux_context;  // their sums over predictions differ
   std::optional<ModelOutput> first;  // of the only pass, where the sums needed it already
 
-  at::Tensor labels_of(const Pass& pass) const { return labels.narrow(0, pass.begin, pass.end - pass.begin); }
+  Targets targets_of(const Pass& pass) const { return targets.narrow(pass.begin, pass.end - pass.begin); }
 };
 
 TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_classes, at::Device device)
@@ -198,24 +198,28 @@ at::Tensor TrainStep::predicted_part(const at::Tensor& labels) const {
 TrainStep::Inputs TrainStep::prepare(const Batch& batch, int64_t step) {
   Inputs inputs;
   inputs.step = step;
-  inputs.max_value = batch.max_value;
   inputs.ids = batch.indices;
   if (device_.is_cuda() && batch.labels.is_cpu()) check_label_range(batch.labels, num_classes_);  // there it would mean waiting
-  inputs.images = batch.images.to(device_, /*non_blocking=*/true);
-  inputs.labels = predicted_part(batch.labels).to(device_, /*non_blocking=*/true);
-  for (const int64_t stand_in : share_.stand_ins) {
-    inputs.labels = inputs.labels.clone();
-    inputs.labels[stand_in].fill_(kIgnoreLabel);
+  inputs.batch = InputBatch(batch, device_);
+  inputs.targets.labels = predicted_part(inputs.batch.labels());
+  if (inputs.batch.other_labels().defined()) {
+    inputs.targets.other = predicted_part(inputs.batch.other_labels());
+    inputs.targets.share = inputs.batch.share();
   }
-  inputs.context = loss_->prepare(inputs.labels);
+  for (at::Tensor* labels : {&inputs.targets.labels, &inputs.targets.other}) {
+    if (!labels->defined() || share_.stand_ins.empty()) continue;
+    *labels = labels->clone();
+    for (const int64_t stand_in : share_.stand_ins) (*labels)[stand_in].fill_(kIgnoreLabel);
+  }
+  inputs.context = loss_->prepare(inputs.targets);
   return inputs;
 }
 
 ModelOutput TrainStep::forward(const Inputs& inputs, const Pass& pass, bool counts_statistics) {
   const StepTrace::Span span(trace_, "forward");
   enter_phase(RankPhase::kForward);
-  const at::Tensor x = normalize_images(inputs.images.narrow(0, pass.begin, pass.end - pass.begin), inputs.max_value,
-                                        experiment_.data.normalize, input_type(experiment_.train.precision));
+  const at::Tensor x =
+      inputs.batch.input(pass.begin, pass.end, experiment_.data.normalize, input_type(experiment_.train.precision));
   const std::vector<int64_t> ids(inputs.ids.begin() + pass.begin, inputs.ids.begin() + pass.end);
   const StepContextGuard context({.seed = static_cast<uint64_t>(experiment_.train.seed),
                                   .step = inputs.step,
@@ -237,8 +241,8 @@ void TrainStep::add_prediction_sums(Inputs& inputs) {
   inputs.first.reset();
   const bool once = one_pass_everywhere();
   const auto add = [&](const ModelOutput& output, const Pass& pass) {
-    inputs.context.add_predictions(loss_->prediction_sums(output.logits, inputs.labels_of(pass)));
-    if (output.aux.defined()) inputs.aux_context.add_predictions(loss_->prediction_sums(output.aux, inputs.labels_of(pass)));
+    inputs.context.add_predictions(loss_->prediction_sums(output.logits, inputs.targets_of(pass)));
+    if (output.aux.defined()) inputs.aux_context.add_predictions(loss_->prediction_sums(output.aux, inputs.targets_of(pass)));
   };
   if (once) {
     inputs.first = forward(inputs, passes[0], true);
@@ -266,10 +270,10 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass& pass = passes[i];
     const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
-    at::Tensor loss = loss_->micro_loss(output.logits, inputs.labels_of(pass), inputs.context).value;
+    at::Tensor loss = loss_->micro_loss(output.logits, inputs.targets_of(pass), inputs.context).value;
     if (output.aux.defined())
       loss =
-          loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, inputs.labels_of(pass), inputs.aux_context).value;
+          loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, inputs.targets_of(pass), inputs.aux_context).value;
     first_pass_ = i == 0;
     if (reducer_ && i + 1 == passes.size()) reducer_->arm();
     const StepTrace::Span span(trace_, "backward");

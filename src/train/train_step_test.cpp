@@ -170,6 +170,9 @@ TEST(TrainStep, BinaryModelHasOneChannel) {
   EXPECT_LT(last, first);
 }
 
+const std::vector<std::string> kMixing{"train.mixup.alpha=0.4", "train.mixup.probability=0.5", "train.cutmix.alpha=1",
+                                       "train.cutmix.probability=0.5"};
+
 class TrainStepGpu : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -179,9 +182,11 @@ class TrainStepGpu : public ::testing::Test {
 
 // In float64 a GPU differs from a CPU only by the order of sums.
 TEST_F(TrainStepGpu, EqualsTheCpuInFloat64) {
-  const std::vector<std::string> options{"train.precision=fp64", "model.unet.dropout=0.3", "loss.type=ce_dice",
-                                         "optimizer.clip_norm=0.5"};
+  std::vector<std::string> options{"train.precision=fp64", "model.unet.dropout=0.3", "loss.type=ce_dice",
+                                   "optimizer.clip_norm=0.5"};
   EXPECT_LT(relative_difference(weights_after(options, 10), weights_after(options, 10, nullptr, at::kCUDA)), 1e-9);
+  options.insert(options.end(), kMixing.begin(), kMixing.end());
+  EXPECT_LT(relative_difference(weights_after(options, 10), weights_after(options, 10, nullptr, at::kCUDA)), 1e-9) << "mixed";
 }
 
 TEST_F(TrainStepGpu, MicroBatchChangesNothing) {
@@ -200,6 +205,7 @@ TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
   for (const auto& options :
        std::vector<std::vector<std::string>>{{"loss.type=ce", "optimizer.clip_norm=1", "loss.class_weights=[1,2,3,4]"},
                                              {"loss.type=ce_dice", "optimizer.type=adamw", "train.micro_batch=2"},
+                                             kMixing,
                                              {"train.precision=bf16", "model.unet.dropout=0.3"}}) {
     const Experiment e = tiny_experiment(options);
     Batch batch = first_batch(e);

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/suggest.h"
 #include "data/datasets/dataset_factory.h"
+#include "data/input_batch.h"
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
 #include "tensor/device.h"
@@ -73,6 +74,7 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
                                      LoaderOptions{.batch_size = train.batch_size,
                                                    .seed = static_cast<uint64_t>(train.seed),
                                                    .positions = step_->share().positions,
+                                                   .mix = {train.mixup, train.cutmix},
                                                    .threads = loader_threads,
                                                    .prefetch = static_cast<int>(experiment_.data.prefetch),
                                                    .pin_memory = device_.is_cuda()},
@@ -90,7 +92,8 @@ void Trainer::open_data() {
   TSR_CHECK(val_set_->size() == 0 || val_set_->classes().names == train_set_->classes().names,
             "training and validation data have different classes ({} and {}); they must be labelled alike", num_classes,
             val_set_->classes().size());
-  train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain);
+  const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
+  train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);

@@ -32,7 +32,9 @@ inline Batch first_batch(const Experiment& e) {
   const DatasetPtr data = make_dataset(e.data, Split::kTrain);
   const Pipeline pipeline = make_pipeline(e.data, Split::kTrain);
   Quarantine quarantine(data->size(), 0.0);
-  return Loader(*data, pipeline, quarantine, {.batch_size = e.train.batch_size, .seed = 1}, 0).next();
+  return Loader(*data, pipeline, quarantine,
+                {.batch_size = e.train.batch_size, .seed = 1, .mix = {e.train.mixup, e.train.cutmix}}, 0)
+      .next();
 }
 
 }  // namespace tessera::testing

@@ -40,19 +40,33 @@ TransformPtr make(const PadConfig& config, const Fill& fill) {
   return std::make_unique<Pad>(config, fill);
 }
 
+// The photometric transform after which pixels are at most moved, or the end of the list: colours may as well change last.
+size_t last_colors(const std::vector<TransformConfig>& configs) {
+  for (size_t k = configs.size(); k-- > 0;) {
+    if (std::holds_alternative<PhotometricConfig>(configs[k])) return k;
+    if (!std::holds_alternative<FlipConfig>(configs[k])) break;
+  }
+  return configs.size();
+}
+
 }  // namespace
 
-Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& fill) {
+Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& fill, ColorPlace colors) {
   Pipeline pipeline;
-  for (const TransformConfig& config : configs) {
-    pipeline.push_back(std::visit([&](const auto& chosen) { return make(chosen, fill); }, config));
+  const size_t on_device = colors == ColorPlace::kDevice ? last_colors(configs) : configs.size();
+  for (size_t k = 0; k < configs.size(); ++k) {
+    if (k == on_device) {
+      pipeline.push_back(std::make_unique<Photometric>(std::get<PhotometricConfig>(configs[k]), ColorPlace::kDevice));
+    } else {
+      pipeline.push_back(std::visit([&](const auto& chosen) { return make(chosen, fill); }, configs[k]));
+    }
   }
   return pipeline;
 }
 
-Pipeline make_pipeline(const DataConfig& config, Split split) {
+Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors) {
   const bool fixed = config.normalize.mode == NormalizeMode::kFixed;
-  return make_pipeline(split_of(config, split).transforms, fixed ? config.normalize.mean : Fill{});
+  return make_pipeline(split_of(config, split).transforms, fixed ? config.normalize.mean : Fill{}, colors);
 }
 
 void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t index) {

@@ -6,16 +6,19 @@
 #include "data/datasets/split.h"
 #include "data/transform.h"
 #include "data/transforms/fill.h"
+#include "data/transforms/photometric.h"
 
 namespace tessera {
 
 // The transforms a config lists, in its order. Whatever pads, or rotates corners in, gives images `fill` and labels
-// kIgnoreLabel.
-Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& fill = {});
+// kIgnoreLabel. With colours on the device a photometric transform that is last, but for flips, only draws its numbers: they
+// come out as Sample::color.
+Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& fill = {},
+                       ColorPlace colors = ColorPlace::kLoader);
 
 // The transforms of a split. With normalize.mode fixed the fill is the mean, which normalisation turns into 0 (but for the
 // rounding of bytes); the other modes find their zero image by image, and the fill is 0.
-Pipeline make_pipeline(const DataConfig& config, Split split);
+Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors = ColorPlace::kLoader);
 
 // Applies the pipeline to sample `index`. What happens is a function of (seed, epoch, index): transform k draws from its own
 // sequence, so neither threads nor ranks nor the other transforms change what it does.

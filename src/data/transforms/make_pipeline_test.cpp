@@ -93,5 +93,21 @@ TEST(Pipeline, TheEmptyOneDoesNothing) {
   EXPECT_EQ(run({}, 1, 1, 1).image.bytes(), testing::numbered_sample({40, 50}).image.bytes());
 }
 
+// Only colours after which pixels at most move may wait: padding, for one, must not be coloured.
+TEST(Pipeline, ColoursForTheDeviceAreDrawnButNotDone) {
+  const auto left = [](const std::vector<TransformConfig>& configs) {
+    return run(make_pipeline(configs, {}, ColorPlace::kDevice), 1, 2, 3);
+  };
+  const Sample sample = left({PhotometricConfig{.probability = 1}, FlipConfig{1, 0}});
+  ASSERT_TRUE(sample.color.has_value());
+  EXPECT_EQ(sample.image.bytes(), run(make_pipeline({FlipConfig{1, 0}}), 1, 2, 3).image.bytes());
+  Image done = sample.image;
+  change_colors(done, *sample.color);
+  EXPECT_EQ(done.bytes(), run(make_pipeline({PhotometricConfig{.probability = 1}, FlipConfig{1, 0}}), 1, 2, 3).image.bytes());
+  EXPECT_FALSE(left({PhotometricConfig{}, PadConfig{{60, 60}, true}}).color.has_value());
+  EXPECT_FALSE(left({FlipConfig{}}).color.has_value());
+  EXPECT_TRUE(left({PhotometricConfig{}, BlurConfig{}, PhotometricConfig{}}).color.has_value());
+}
+
 }  // namespace
 }  // namespace tessera
