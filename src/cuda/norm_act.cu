@@ -6,51 +6,19 @@
 // blocks: no atomics on floating-point numbers, the same bits from run to run on any GPU.
 #include <ATen/ATen.h>
 
-#include <atomic>
 #include <optional>
 #include <tuple>
 
+#include "cuda/norm_arguments.h"
 #include "cuda/norm_kernels.h"
-#include "cuda/norm_launch.h"
 #include "cuda/norm_shapes.h"
 
 namespace tessera {
 namespace {
 
-// Channels of a block that sums, so that there are several last blocks, and of one that does not.
-constexpr int kSumChannels = 64, kMostChannels = 256;
-
 template <class T>
 T* pointer_of(const std::optional<at::Tensor>& tensor) {
   return tensor ? tensor->mutable_data_ptr<T>() : nullptr;
-}
-template <class T>
-NormNumbers<T> numbers_of(const at::Tensor& moments, const at::Tensor& weight, const at::Tensor& bias, double eps,
-                          size_t first) {
-  return {moments.const_data_ptr<double>() + 2 * static_cast<int64_t>(first) * weight.size(0), weight.const_data_ptr<T>(),
-          bias.const_data_ptr<T>(), eps};
-}
-
-unsigned next_counters(const dim3& grid) {
-  static std::atomic<unsigned> next{0};
-  return next.fetch_add(grid.x * (grid.z + 1));
-}
-
-at::Tensor scratch_for(const dim3& grid, const at::Tensor& x) {
-  return at::empty({grid.z, grid.y, x.size(1), 2}, at::TensorOptions(x.device()).dtype(at::kDouble));
-}
-BlockSums sums_in(const at::Tensor& scratch) {
-  return {reinterpret_cast<SumPair*>(scratch.mutable_data_ptr<double>())};
-}
-template <class T>
-size_t shared_for_sums(const NormRows& rows, int pack, const NormShape& shape) {
-  const auto lists = static_cast<size_t>(2 * shape.threads / 32 + 1);
-  return std::max(lists * static_cast<size_t>(rows.columns() * pack) * sizeof(T),
-                  static_cast<size_t>(shape.threads) * sizeof(SumPair));
-}
-template <class T>
-size_t shared_for_forms(const NormRows& rows, int pack, int lists) {
-  return static_cast<size_t>(lists * rows.columns() * pack) * sizeof(T);
 }
 
 at::Tensor norm_moments_cuda(const at::Tensor& given, at::IntArrayRef ends, const std::optional<at::Tensor>& running_mean,
@@ -120,9 +88,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cuda(
                                    : sums_kernel<S, pack, Gate::kNone>,
                            grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows, dy.const_data_ptr<S>(),
                            x.const_data_ptr<S>(), static_cast<const S*>(output), gated.mutable_data_ptr<S>(),
-                           numbers_of<T>(moments, weight, bias, eps, first), sums_in(scratch), next_counters(grid), first > 0,
-                           means.mutable_data_ptr<double>() + 2 * static_cast<int64_t>(first) * x.size(1),
-                           weight_grad.mutable_data_ptr<T>(), bias_grad.mutable_data_ptr<T>());
+                           numbers_of<T>(moments, weight, bias, eps, first), sums_in(scratch), next_counters(grid),
+                           results_in<T>(means, weight_grad, bias_grad, first));
                   });
   return {means, weight_grad, bias_grad, given_y ? laid_out_like(gated, given) : gated};
 }
@@ -141,8 +108,8 @@ at::Tensor norm_act_backward_cuda(const at::Tensor& given_dy, const at::Tensor& 
         const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, kShape);
         const int64_t offset = 2 * static_cast<int64_t>(first) * x.size(1);
         launch(relu ? backward_kernel<S, pack, true> : backward_kernel<S, pack, false>, grid_of(rows, pack), kShape.threads,
-               shared_for_forms<T>(rows, pack, OutputForm<T, pack>::kLists + 2), rows, dy.const_data_ptr<S>(),
-               x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
+               shared_for_forms<T>(rows, pack, SlopeForm<T, pack>::kLists), rows, dy.const_data_ptr<S>(), x.const_data_ptr<S>(),
+               dx.mutable_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
                means ? slopes.const_data_ptr<double>() + offset : nullptr);
       });
   return laid_out_like(dx, given);

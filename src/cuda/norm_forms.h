@@ -77,4 +77,35 @@ struct OutputForm {
   T centre[kPack], scale[kPack], shift[kPack];
 };
 
+// The gradient of x: of that of the result, and of x itself through the moments.
+template <class T, int kPack>
+struct SlopeForm {
+  static constexpr int kLists = OutputForm<T, kPack>::kLists + 2;
+
+  // As OutputForm's. means: null where the moments are constants.
+  template <NormShape kShape>
+  __device__ void prepare(const NormPlace<kPack, kShape>& place, const NormRows& rows, const NormNumbers<T>& numbers,
+                          const double* means) {
+    const int stretch = rows.columns() * kPack;
+    T* const more = shared_memory<T>() + OutputForm<T, kPack>::kLists * stretch;
+    output.prepare(place, rows, numbers, [&](int64_t c, int i, const ChannelSplit<T>& split, T scale) {
+      const double* const pair = means + 2 * place.group * rows.channels + c;
+      const T slope = means == nullptr ? T(0) : -scale * split.inverse * static_cast<T>(pair[rows.channels]);
+      more[i] = slope;
+      more[stretch + i] = means == nullptr ? T(0) : -scale * static_cast<T>(pair[0]) - split.rest * slope;
+    });
+    read_channels(more + place.column * kPack, of_x);
+    read_channels(more + stretch + place.column * kPack, constant);
+  }
+  // kRelu: the result was cut below 0.
+  template <bool kRelu>
+  __device__ __forceinline__ T of(T given, T x, int k) const {
+    const T slope = kRelu && output.of(x, k) <= T(0) ? T(0) : given;
+    return output.scale[k] * slope + (of_x[k] * (x - output.centre[k]) + constant[k]);
+  }
+
+  OutputForm<T, kPack> output;
+  T of_x[kPack], constant[kPack];
+};
+
 }  // namespace tessera

@@ -1,29 +1,11 @@
 #pragma once
 // The kernels of norm_act.cu.
+#include "cuda/norm_ends.h"
 #include "cuda/norm_forms.h"
 #include "cuda/norm_shapes.h"
-#include "cuda/norm_sums.h"
 
 namespace tessera {
 namespace {
-
-// Blocks that are done, all 0 between launches. Launches take turns through the list, so that those which run at the same time
-// on several streams have counters of their own.
-constexpr unsigned kCounters = 1 << 16;
-__device__ unsigned counters[kCounters];
-
-// The launch's counters: of each stretch and group, then of each stretch.
-__device__ unsigned* counter_of(unsigned first, unsigned group) {
-  return counters + (first + group * gridDim.x + blockIdx.x) % kCounters;
-}
-// Whether the block is the last of its stretch and group.
-__device__ bool ends_group(unsigned first_counter) {
-  return comes_last(counter_of(first_counter, blockIdx.z), gridDim.y);
-}
-// Whether it is the last of those that were, over all groups.
-__device__ bool ends_stretch(unsigned first_counter) {
-  return gridDim.z == 1 || comes_last(counter_of(first_counter, gridDim.z), gridDim.z);
-}
 
 template <class S, int kPack>
 __global__ void __launch_bounds__(kMomentsShape.threads, kMomentsShape.blocks)
@@ -122,11 +104,11 @@ enum class Gate {
 };
 
 // Sums of dy' and dy' * (x - centre), where dy' is dy with 0 where ReLU cut. With Gate::kOutput `gated` gets dy'; else y and it
-// are null. In the end means over each group, and the gradients of weight and bias, to which further launches add.
+// are null.
 template <class S, int kPack, Gate kGate>
 __global__ void __launch_bounds__(kSumsShape.threads, kSumsShape.blocks)
     sums_kernel(NormRows rows, const S* dy, const S* x, const S* y, S* gated, NormNumbers<Compute<S>> numbers, BlockSums sums,
-                unsigned first_counter, bool further, double* means, Compute<S>* weight_grad, Compute<S>* bias_grad) {
+                unsigned first_counter, SumResults<Compute<S>> results) {
   using T = Compute<S>;
   constexpr NormShape kShape = kSumsShape;
   const NormPlace<kPack, kShape> place(rows);
@@ -156,29 +138,7 @@ __global__ void __launch_bounds__(kSumsShape.threads, kSumsShape.blocks)
     const S* const inputs[] = {dy, x};
     place.for_each_row(inputs, prepare, use);
   }
-  SumPair* const to = sums.of(rows, place.group, static_cast<int>(blockIdx.y)) + place.first_channel;
-  add_up_rows(place, rows, sum, dot, [&](int i, T first, T second) {
-    to[i] = {static_cast<double>(first), static_cast<double>(second)};
-  });
-  if (!ends_group(first_counter)) return;
-
-  const LastBlock<kPack, kShape> last(place, rows);
-  const int64_t c = last.channel;
-  const SumPair found = last.over_chunks(rows, place.group, sums, [](int, const SumPair& pair) { return pair; });
-  if (last.ends_channel) {
-    const ChannelSplit<T> split(numbers.moments, rows.channels, place.group, c, numbers.eps);
-    const double all = rows.count(place.group), of_rest = static_cast<double>(split.rest) * found.first;
-    means[2 * place.group * rows.channels + c] = found.first / all;
-    means[(2 * place.group + 1) * rows.channels + c] = (found.second - of_rest) * static_cast<double>(split.inverse) / all;
-  }
-  if (!ends_stretch(first_counter) || !last.ends_channel) return;
-  double of_weight = 0, of_bias = 0;
-  for (int g = 0; g < rows.groups; ++g) {
-    of_bias += rows.count(g) * means[2 * g * rows.channels + c];
-    of_weight += rows.count(g) * means[(2 * g + 1) * rows.channels + c];
-  }
-  weight_grad[c] = static_cast<T>(of_weight) + (further ? weight_grad[c] : T(0));
-  bias_grad[c] = static_cast<T>(of_bias) + (further ? bias_grad[c] : T(0));
+  finish_sums(place, rows, /*row_pixels=*/1, numbers, sum, dot, sums, first_counter, results);
 }
 
 // means: null where the moments are constants.
@@ -188,30 +148,16 @@ __global__ void __launch_bounds__(kBackwardShape.threads, kBackwardShape.blocks)
   using T = Compute<S>;
   constexpr NormShape kShape = kBackwardShape;
   const NormPlace<kPack, kShape> place(rows);
-  OutputForm<T, kPack> form;
-  T of_x[kPack], constant[kPack];
+  SlopeForm<T, kPack> form;
   const S* const inputs[] = {dy, x};
   place.for_each_row(
-      inputs,
-      [&] {
-        const int stretch = rows.columns() * kPack;
-        T* const more = shared_memory<T>() + OutputForm<T, kPack>::kLists * stretch;
-        form.prepare(place, rows, numbers, [&](int64_t c, int i, const ChannelSplit<T>& split, T scale) {
-          const double* const pair = means + 2 * place.group * rows.channels + c;
-          const T slope = means == nullptr ? T(0) : -scale * split.inverse * static_cast<T>(pair[rows.channels]);
-          more[i] = slope;
-          more[stretch + i] = means == nullptr ? T(0) : -scale * static_cast<T>(pair[0]) - split.rest * slope;
-        });
-        read_channels(more + place.column * kPack, of_x);
-        read_channels(more + stretch + place.column * kPack, constant);
-      },
+      inputs, [&] { form.prepare(place, rows, numbers, means); },
       [&](int64_t offset, const Pack<S, kPack>* in) {
         Pack<S, kPack> out;
 #pragma unroll
         for (int k = 0; k < kPack; ++k) {
-          const T value = static_cast<T>(in[1].value[k]);
-          const T slope = kRelu && form.of(value, k) <= T(0) ? T(0) : static_cast<T>(in[0].value[k]);
-          out.value[k] = static_cast<S>(form.scale[k] * slope + (of_x[k] * (value - form.centre[k]) + constant[k]));
+          out.value[k] =
+              static_cast<S>(form.template of<kRelu>(static_cast<T>(in[0].value[k]), static_cast<T>(in[1].value[k]), k));
         }
         store_pack(dx + offset, out);
       });

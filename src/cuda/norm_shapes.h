@@ -12,6 +12,11 @@ inline constexpr NormShape kApplyShape{.threads = 256, .unroll = 4, .blocks = 4}
 inline constexpr NormShape kApplyAddShape{.threads = 256, .unroll = 4, .blocks = 3};
 inline constexpr NormShape kBackwardShape{.threads = 256, .unroll = 4, .blocks = 2};
 
+// A thread has the four pixels of one window on their way.
+inline constexpr NormShape kPoolApplyShape{.threads = 256, .unroll = 1, .blocks = 3};
+inline constexpr NormShape kPoolSumsShape{.threads = 512, .unroll = 1, .blocks = 1, .reverse = true};
+inline constexpr NormShape kPoolBackwardShape{.threads = 256, .unroll = 1, .blocks = 2};
+
 constexpr NormShape apply_shape(bool residual) {
   return residual ? kApplyAddShape : kApplyShape;
 }

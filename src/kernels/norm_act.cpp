@@ -10,6 +10,7 @@
 #include "kernels/fused.h"
 #include "kernels/norm_act_cpu.h"
 #include "kernels/norm_act_plain.h"
+#include "kernels/norm_silence.h"
 
 namespace tessera {
 namespace {
@@ -92,31 +93,15 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
         gate = false;
       }
     }
-    if (!options.silent.empty() && means.defined()) silence(options, x, means, weight_grad, bias_grad);
+    if (!options.silent.empty() && means.defined()) silence_groups(options, x, means, weight_grad, bias_grad);
     if (options.exchange && wants_x && !options.constant_moments) options.exchange(means);
     at::Tensor dx;
     if (wants_x) {
       dx = call_norm_act_backward(fused, dy, x, moments, options.constant_moments ? std::nullopt : OptionalTensor(means),
                                   weight, bias, ends, options.eps, gate);
-      for (const int64_t group : options.silent) samples_of(dx, options, group).zero_();
+      for (const int64_t group : options.silent) samples_of_group(dx, options, group).zero_();
     }
     return {dx, wants_residual ? dy : at::Tensor(), weight_grad, bias_grad, {}, {}};
-  }
-
- private:
-  static at::Tensor samples_of(const at::Tensor& x, const NormActOptions& options, int64_t group) {
-    const int64_t begin = group == 0 ? 0 : options.ends[static_cast<size_t>(group - 1)];
-    return x.narrow(0, begin, options.ends[static_cast<size_t>(group)] - begin);
-  }
-  static void silence(const NormActOptions& options, const at::Tensor& x, at::Tensor& means, at::Tensor& weight_grad,
-                      at::Tensor& bias_grad) {
-    for (const int64_t group : options.silent) means[group].zero_();
-    at::Tensor sums = at::zeros_like(means[0]);
-    for (int64_t group = 0; group < means.size(0); ++group) {
-      sums.add_(means[group], static_cast<double>(samples_of(x, options, group).numel() / x.size(1)));
-    }
-    bias_grad = sums[0].to(bias_grad.scalar_type());
-    weight_grad = sums[1].to(weight_grad.scalar_type());
   }
 };
 

@@ -40,6 +40,13 @@ at::Tensor BatchNorm2dImpl::norm_relu(const at::Tensor& x, const at::Tensor& off
 bool BatchNorm2dImpl::takes_offset(const at::Tensor& x) const {
   return is_training() && takes_fused_kernels(x);
 }
+NormPooled BatchNorm2dImpl::norm_relu_pool(const at::Tensor& x, const at::Tensor& offset, int64_t before) {
+  const auto [moments, options] = unit_moments(x, offset, /*relu=*/true);
+  return norm_pool(x, weight, bias, moments, options, before);
+}
+bool BatchNorm2dImpl::takes_pool(const at::Tensor& x) const {
+  return is_training() && takes_norm_pool(x, weight);
+}
 at::Tensor BatchNorm2dImpl::norm_add_relu(const at::Tensor& x, const at::Tensor& residual) {
   return run(x, residual, /*relu=*/true);
 }
@@ -106,7 +113,7 @@ at::Tensor BatchNorm2dImpl::with_running_averages(const at::Tensor& x, const at:
                   {.ends = {x.size(0)}, .eps = eps_, .relu = relu, .constant_moments = true});
 }
 
-at::Tensor BatchNorm2dImpl::with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu) {
+std::pair<at::Tensor, NormActOptions> BatchNorm2dImpl::unit_moments(const at::Tensor& x, const at::Tensor& offset, bool relu) {
   const StepContext& context = step_context();
   const std::vector<NormSegment> segments = units_of(context, x.size(0));
   NormActOptions options{.eps = eps_, .relu = relu};
@@ -137,6 +144,11 @@ at::Tensor BatchNorm2dImpl::with_units(const at::Tensor& x, const at::Tensor& re
       running_var.mul_(1 - momentum_).add_(var, momentum_);
     }
   }
+  return {moments, options};
+}
+
+at::Tensor BatchNorm2dImpl::with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu) {
+  const auto [moments, options] = unit_moments(x, offset, relu);
   return norm_act(x, residual, weight, bias, moments, options);
 }
 

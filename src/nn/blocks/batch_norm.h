@@ -3,7 +3,10 @@
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/pimpl.h>
 
+#include <utility>
 #include <vector>
+
+#include "kernels/norm_pool.h"
 
 namespace tessera {
 
@@ -28,6 +31,10 @@ class BatchNorm2dImpl : public torch::nn::Module {
   // The same of x + offset (a number per channel), for x that takes_offset.
   at::Tensor norm_relu(const at::Tensor& x, const at::Tensor& offset);
   bool takes_offset(const at::Tensor& x) const;
+  // The same and the 2 x 2 maxima of its result, which lies behind `before` free channels, for x that takes_pool. offset: may
+  // be undefined.
+  NormPooled norm_relu_pool(const at::Tensor& x, const at::Tensor& offset, int64_t before);
+  bool takes_pool(const at::Tensor& x) const;
   at::Tensor norm_add_relu(const at::Tensor& x, const at::Tensor& residual);
 
   // For inference, of the one convolution before it. Kept until the weights change or training goes on.
@@ -42,6 +49,8 @@ class BatchNorm2dImpl : public torch::nn::Module {
   at::Tensor run(const at::Tensor& x, const at::Tensor& residual, bool relu);
   at::Tensor by_libtorch(const at::Tensor& x);
   at::Tensor with_running_averages(const at::Tensor& x, const at::Tensor& residual, bool relu);
+  // What to normalise the units by, and how; updates the running averages.
+  std::pair<at::Tensor, NormActOptions> unit_moments(const at::Tensor& x, const at::Tensor& offset, bool relu);
   at::Tensor with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu);
   double eps_, momentum_;
   FoldedConv folded_;

@@ -96,6 +96,33 @@ TEST(BatchNorm, BiasBeforeItIsNotAdded) {
   EXPECT_TRUE(torch::allclose(conv_norm_relu(conv, norm, x), added->norm_relu(conv(x)), 1e-12, 1e-12));
 }
 
+// In one pass or, where sides are odd, in two: the same result, maxima, gradients and running averages.
+TEST(BatchNorm, PoolsWhatItNormalises) {
+  torch::manual_seed(6);
+  const auto last = at::MemoryFormat::ChannelsLast;
+  for (const int64_t width : {8, 7}) {
+    torch::nn::Conv2d conv(torch::nn::Conv2dOptions(3, 5, 3).padding(1));
+    BatchNorm2d norm(5), other(5);
+    for (torch::nn::Module* module : std::initializer_list<torch::nn::Module*>{conv.get(), norm.get(), other.get()})
+      module->to(torch::kDouble);
+    const at::Tensor x = torch::randn({6, 3, 6, width}, torch::kDouble).contiguous(last);
+    const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
+    const StepContextGuard context({.segments = norm_segments(6, 2)});
+    const NormPooled ours = conv_norm_relu_pool(conv, norm, x, /*before=*/4);
+    EXPECT_EQ(ours.room.defined(), width == 8);
+    const at::Tensor y = conv_norm_relu(conv, other, x), pooled = at::max_pool2d(y, 2, 2);
+    EXPECT_TRUE(torch::allclose(ours.y, y, 1e-12, 1e-12));
+    EXPECT_TRUE(torch::allclose(ours.pooled, pooled, 1e-12, 1e-12));
+    EXPECT_TRUE(torch::allclose(norm->running_mean, other->running_mean, 1e-12, 1e-12));
+    EXPECT_TRUE(torch::allclose(norm->running_var, other->running_var, 1e-12, 1e-12));
+    const std::vector<at::Tensor> slopes{torch::randn_like(pooled), torch::randn_like(y)};
+    const auto found = torch::autograd::grad({ours.pooled, ours.y}, parameters, slopes);
+    const auto wanted = torch::autograd::grad({pooled, y}, parameters, slopes);
+    EXPECT_TRUE(torch::allclose(found[0], wanted[0], 1e-10, 1e-12));
+    EXPECT_TRUE(found[1].equal(torch::zeros_like(found[1])));
+  }
+}
+
 TEST(BatchNorm, FoldsIntoTheConvolutionBeforeIt) {
   torch::manual_seed(5);
   BatchNorm2d norm(5);

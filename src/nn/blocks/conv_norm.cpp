@@ -4,6 +4,8 @@
 #include <torch/types.h>
 
 #include "kernels/fused.h"
+#include "kernels/patch_conv.h"
+#include "nn/blocks/pool.h"
 #include "tensor/product_type.h"
 
 namespace tessera {
@@ -25,8 +27,24 @@ at::IntArrayRef padding_of(const torch::nn::Conv2dImpl& conv) {
   return std::get<torch::ExpandingArray<2>>(conv.options.padding());
 }
 
+bool is_all(at::IntArrayRef values, int64_t value) {
+  return values[0] == value && values[1] == value;
+}
+
+// A network's first convolution on a GPU, see kernels/patch_conv.h.
+bool goes_by_patches(const torch::nn::Conv2dImpl& conv, const at::Tensor& x) {
+  const auto& options = conv.options;
+  const at::IntArrayRef padding = padding_of(conv);
+  return x.is_cuda() && takes_fused_kernels(x) && takes_patch_conv(x, conv.weight) && is_all(options.stride(), 1) &&
+         is_all(options.dilation(), 1) && options.groups() == 1 && padding[0] == padding[1];
+}
+
 at::Tensor without_bias(const torch::nn::Conv2dImpl& conv, const at::Tensor& x) {
   const auto& options = conv.options;
+  if (goes_by_patches(conv, x)) {
+    const at::ScalarType type = product_type(x);
+    return patch_conv(x.to(type), conv.weight.to(type), padding_of(conv)[0]);
+  }
   return at::conv2d(x, conv.weight, {}, options.stride(), padding_of(conv), options.dilation(), options.groups());
 }
 
@@ -65,6 +83,19 @@ at::Tensor conv_norm_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::
   if (folds(*norm, x)) return folded(*conv, *norm, x, {}, /*relu=*/true);
   if (!conv->bias.defined() || !norm->takes_offset(x)) return norm->norm_relu(conv(x));
   return ZeroGradient::apply(norm->norm_relu(without_bias(*conv, x), conv->bias), conv->bias);
+}
+
+NormPooled conv_norm_relu_pool(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, int64_t before) {
+  if (norm->takes_offset(x)) {
+    const at::Tensor features = without_bias(*conv, x);
+    if (norm->takes_pool(features)) {
+      NormPooled all = norm->norm_relu_pool(features, conv->bias, before);
+      if (conv->bias.defined()) all.pooled = ZeroGradient::apply(all.pooled, conv->bias);
+      return all;
+    }
+  }
+  const auto [pooled, y] = maxima_and_features(conv_norm_relu(conv, norm, x), {.kernel = 2, .stride = 2});
+  return {pooled, y, {}};
 }
 
 at::Tensor conv_norm_add_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, const at::Tensor& residual) {

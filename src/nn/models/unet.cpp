@@ -3,14 +3,15 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "kernels/double_join.h"
 #include "kernels/fused.h"
-#include "kernels/join_channels.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/pool.h"
 #include "nn/blocks/resize.h"
+#include "tensor/product_type.h"
 
 namespace tessera {
 namespace {
@@ -28,14 +29,23 @@ class ConvStack : public Layer {
       if (config.batch_norm) norms_.push_back(register_module(std::to_string(stride * i + 1), BatchNorm2d(out)));
     }
   }
-  at::Tensor forward(const at::Tensor& x) override {
-    at::Tensor y = x;
-    for (size_t i = 0; i < convs_.size(); ++i)
-      y = norms_.empty() ? convs_[i](y).relu_() : conv_norm_relu(convs_[i], norms_[i], y);
-    return y;
+  at::Tensor forward(const at::Tensor& x) override { return forward(x, convs_.size()); }
+  // And the maxima, see conv_norm_relu_pool.
+  NormPooled forward_and_pool(const at::Tensor& x, int64_t before) {
+    if (norms_.empty()) {
+      const auto [pooled, y] = maxima_and_features(forward(x), {.kernel = 2, .stride = 2});
+      return {pooled, y, {}};
+    }
+    return conv_norm_relu_pool(convs_.back(), norms_.back(), forward(x, convs_.size() - 1), before);
   }
 
  private:
+  at::Tensor forward(const at::Tensor& x, size_t count) {
+    at::Tensor y = x;
+    for (size_t i = 0; i < count; ++i) y = norms_.empty() ? convs_[i](y).relu_() : conv_norm_relu(convs_[i], norms_[i], y);
+    return y;
+  }
+
   std::vector<nn::Conv2d> convs_;
   std::vector<BatchNorm2d> norms_;
 };
@@ -80,16 +90,17 @@ at::Tensor centre_crop(const at::Tensor& x, int64_t height, int64_t width) {
   return crop(x, (x.size(2) - height) / 2, (x.size(3) - width) / 2, height, width);
 }
 
-// The up path's transposed convolution, its bias added as it is put beside the skip.
-at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const at::Tensor& skip) {
+// The up path's transposed convolution beside the skip, whose room it fills where there is one.
+at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const at::Tensor& skip, const at::Tensor& room) {
   const auto& conv = up->at<nn::ConvTranspose2dImpl>(0);
-  const at::Tensor risen = at::conv_transpose2d(x, conv.weight, {}, conv.options.stride());
-  return join_channels(risen, conv.bias, centre_crop(skip, risen.size(2), risen.size(3)).to(risen.scalar_type()));
+  const at::ScalarType type = product_type(x);
+  const at::Tensor beside = centre_crop(skip, 2 * x.size(2), 2 * x.size(3)).to(type);
+  return double_join(x.to(type), conv.weight.to(type), conv.bias, beside, beside.is_same(skip) ? room : at::Tensor());
 }
 
 }  // namespace
 
-// libtorch adds the bias in a pass of its own on a GPU, and for nothing on a CPU.
+// On a GPU passes over memory are what costs; on a CPU libtorch's operations are as fast.
 bool UNetImpl::joins_in_one(const at::Tensor& x) const {
   return config_.up == UpPath::kTransposed && !config_.checkpoint && x.is_cuda() && takes_fused_kernels(x);
 }
@@ -111,9 +122,8 @@ UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(
     const bool halves = config.up == UpPath::kDilated && i + 1 < top;
     const int64_t risen = halves ? std::max<int64_t>(channels[i + 1] / 2, 1) : channels[i];
     up_.push_back(register_module("up" + std::to_string(i), up_block(width, risen, config)));
-    const bool joined = config.skips == Skips::kAll || i > 0;
     blocks_.push_back(register_module("merge" + std::to_string(i),
-                                      conv_block(risen + (joined ? channels[i] : 0), channels[i], convs(i), config)));
+                                      conv_block(risen + (joins(i) ? channels[i] : 0), channels[i], convs(i), config)));
     width = channels[i];
   }
   nn::Sequential classifier(nn::Conv2d(nn::Conv2dOptions(width, shape.num_classes, 1)));
@@ -136,22 +146,29 @@ ModelOutput UNetImpl::forward(const at::Tensor& input) {
     const int64_t below = (multiple - height % multiple) % multiple, right = (multiple - width % multiple) % multiple;
     if (below > 0 || right > 0) x = at::constant_pad_nd(x, {0, right, 0, below});
   }
-  std::vector<at::Tensor> skips;
-  for (auto& block : down_) {
-    x = run(block, {x});
-    std::tie(x, skips.emplace_back()) = maxima_and_features(x, {.kernel = 2, .stride = 2});
+  std::vector<at::Tensor> skips, rooms;
+  for (size_t level = 0; level < down_.size(); ++level) {
+    NormPooled height;
+    if (joins_in_one(x)) {
+      auto& block = static_cast<ConvStack&>(*down_[level]);
+      height = block.forward_and_pool(x, joins(level) ? config_.channels[level] : 0);
+    } else {
+      std::tie(height.pooled, height.y) = maxima_and_features(run(down_[level], {x}), {.kernel = 2, .stride = 2});
+    }
+    x = height.pooled;
+    skips.push_back(height.y);
+    rooms.push_back(height.room);
   }
   x = dropout_(run(bottleneck_, {x}));
   for (size_t i = 0; i < up_.size(); ++i) {
     const size_t level = up_.size() - 1 - i;
-    const bool joins = config_.skips == Skips::kAll || level > 0;
-    if (joins && joins_in_one(x)) {
-      x = run(blocks_[i], {join_transposed(up_[i], x, skips[level])});
+    if (joins(level) && joins_in_one(x)) {
+      x = run(blocks_[i], {join_transposed(up_[i], x, skips[level], rooms[level])});
       continue;
     }
     x = run(up_[i], {x});
     std::vector<at::Tensor> joined{x};
-    if (joins) joined.push_back(centre_crop(skips[level], x.size(2), x.size(3)));
+    if (joins(level)) joined.push_back(centre_crop(skips[level], x.size(2), x.size(3)));
     x = run(blocks_[i], joined);
   }
   nn::Conv2d classifier(classifier_->ptr<nn::Conv2dImpl>(0));

@@ -27,6 +27,7 @@ class UNetImpl : public SegmentationModel {
   int64_t convs(size_t height) const { return config_.convs.size() == 1 ? config_.convs[0] : config_.convs[height]; }
   template <class Block>
   at::Tensor run(Block block, const std::vector<at::Tensor>& inputs) const;  // inputs are joined
+  bool joins(size_t height) const { return config_.skips == Skips::kAll || height > 0; }
   bool joins_in_one(const at::Tensor& x) const;
   int64_t valid_output(int64_t size) const;  // side of the output of a valid U-Net, or <= 0
 
