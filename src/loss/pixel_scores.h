@@ -1,6 +1,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include "kernels/classifier_loss.h"
 #include "kernels/fused.h"
 
 namespace tessera {
@@ -11,7 +12,10 @@ class PixelScores {
  public:
   // logits: (N, C, h, w); labels: (N, H, W). C = 1 is the logit of class 1 of two classes (sigmoid), else softmax over C.
   PixelScores(const at::Tensor& logits, const at::Tensor& labels);
+  // Without logits: for terms that take the classifier.
+  PixelScores(const PixelClassifier& classifier, const at::Tensor& labels) : classifier_(classifier), labels_(labels) {}
 
+  const PixelClassifier& classifier() const { return classifier_; }  // may be undefined
   const at::Tensor& logits() const { return logits_; }
   const at::Tensor& labels() const { return labels_; }
 
@@ -23,6 +27,7 @@ class PixelScores {
   const at::Tensor& ignored() const;       // (N, H, W) bool
 
  private:
+  PixelClassifier classifier_;
   at::Tensor logits_, labels_;
   mutable at::Tensor log_probs_, class_labels_, ignored_;  // made when first asked for
 };

@@ -80,6 +80,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
                                                  : options.rank_weights),
       micro_batch_(experiment.train.micro_batch) {
   check_schedule(experiment.schedule);
+  model_->classify_in_loss(loss_->takes_classifier());
   share_ = share_of(world.rank());
   synced_ = std::any_of(share_.rounds.begin(), share_.rounds.end(), [](const Round& round) { return round.rows > 0; });
   if (world.alone()) return;
@@ -266,10 +267,11 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass& pass = passes[i];
     const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
-    at::Tensor loss = loss_->micro_loss(output.logits, inputs.labels_of(pass), inputs.context).value;
+    const at::Tensor labels = inputs.labels_of(pass);
+    at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, labels, inputs.context).value
+                                                  : loss_->micro_loss(output.logits, labels, inputs.context).value;
     if (output.aux.defined())
-      loss =
-          loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, inputs.labels_of(pass), inputs.aux_context).value;
+      loss = loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, labels, inputs.aux_context).value;
     first_pass_ = i == 0;
     if (reducer_ && i + 1 == passes.size()) reducer_->arm();
     const StepTrace::Span span(trace_, "backward");
