@@ -20,6 +20,12 @@ at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext&
   at::Tensor total_weight = weights.defined() ? (weights * counts).sum() : counts.sum();
   // Without labelled pixels the sum is 0; dividing by 1 keeps value and gradient 0.
   total_weight = total_weight.masked_fill(total_weight.eq(0), 1.0);
+  if (scores.classifier().defined()) {
+    CrossEntropyOptions options;
+    options.class_weights = weights;
+    options.label_smoothing = label_smoothing_;
+    return classifier_cross_entropy(scores.classifier(), scores.labels(), options, total_weight.reciprocal());
+  }
   return sum(scores, weights) / total_weight;
 }
 

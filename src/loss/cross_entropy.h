@@ -14,6 +14,7 @@ class CrossEntropyTerm final : public PixelMeanTerm {
 
   std::string_view name() const override { return name_; }
   at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
+  bool takes_classifier() const override { return true; }
 
  private:
   at::Tensor sum(const PixelScores& scores, const at::Tensor& class_weights) const;  // over the pixels of the micro-batch

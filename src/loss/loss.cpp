@@ -46,7 +46,20 @@ class SumLoss final : public Loss {
   }
 
   LossTerms micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const override {
-    const PixelScores scores = score(logits, targets);
+    return sum_terms(score(logits, targets), context);
+  }
+
+  bool takes_classifier() const override {
+    return logit_channels_ > 1 && terms_.size() == 1 && terms_[0].second->takes_classifier();
+  }
+
+  LossTerms micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const override {
+    check_channels(classifier.weight.size(0));
+    return sum_terms(PixelScores(classifier, targets), context);
+  }
+
+ private:
+  LossTerms sum_terms(const PixelScores& scores, const LossContext& context) const {
     LossTerms result;
     for (const auto& [weight, term] : terms_) {
       const at::Tensor value = term->value(scores, context);
@@ -57,12 +70,13 @@ class SumLoss final : public Loss {
     return result;
   }
 
- private:
   PixelScores score(const at::Tensor& logits, const Targets& targets) const {
-    TSR_CHECK(logits.dim() == 4 && logits.size(1) == logit_channels_,
-              "expected logits with {} channels for this loss and {} classes, got {}", logit_channels_, num_classes_,
-              logits.dim() == 4 ? logits.size(1) : 0);
+    check_channels(logits.dim() == 4 ? logits.size(1) : 0);
     return PixelScores(logits, targets);
+  }
+  void check_channels(int64_t channels) const {
+    TSR_CHECK(channels == logit_channels_, "expected logits with {} channels for this loss and {} classes, got {}",
+              logit_channels_, num_classes_, channels);
   }
 
   int num_classes_;

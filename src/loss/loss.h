@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/loss_config.h"
+#include "kernels/classifier_loss.h"
 #include "loss/targets.h"
 
 namespace tessera {
@@ -58,6 +59,10 @@ class Loss {
   virtual at::Tensor prediction_sums(const at::Tensor& logits, const Targets& targets) const = 0;
 
   virtual LossTerms micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const = 0;
+
+  // Whether a model may leave its last 1x1 convolution to the loss: then logits at full resolution are never stored.
+  virtual bool takes_classifier() const = 0;
+  virtual LossTerms micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const = 0;
 };
 
 // Throws Error when options do not fit the type or the number of classes.

@@ -19,6 +19,9 @@ class LossTerm {
   // Undefined for a term that needs none.
   virtual at::Tensor prediction_sums(const PixelScores& scores) const = 0;
   virtual bool needs_prediction_sums() const = 0;
+
+  // Whether `value` can do with scores that have a classifier in place of logits.
+  virtual bool takes_classifier() const { return false; }
 };
 
 // A term that is a mean over pixels: it needs no more than the counts of the labels.

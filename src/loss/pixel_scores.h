@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "kernels/classifier_loss.h"
 #include "kernels/fused.h"
 #include "loss/targets.h"
 
@@ -14,7 +15,10 @@ class PixelScores {
  public:
   // logits: (N, C, h, w). C = 1 is the logit of class 1 of two classes (sigmoid), else softmax over C.
   PixelScores(const at::Tensor& logits, const Targets& targets);
+  // Without logits: for terms that take the classifier.
+  PixelScores(const PixelClassifier& classifier, const Targets& targets) : classifier_(classifier), targets_(targets) {}
 
+  const PixelClassifier& classifier() const { return classifier_; }  // may be undefined
   const at::Tensor& logits() const { return logits_; }
   const Targets& targets() const { return targets_; }
   const at::Tensor& labels() const { return targets_.labels; }
@@ -31,6 +35,7 @@ class PixelScores {
   at::Tensor labelled() const;  // float64 scalar: how many pixels are, where mixed by their shares
 
  private:
+  PixelClassifier classifier_;
   at::Tensor logits_;
   Targets targets_;
   mutable at::Tensor log_probs_;  // made when first asked for

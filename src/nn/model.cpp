@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/suggest.h"
+#include "kernels/fused.h"
 
 namespace tessera {
 namespace {
@@ -43,6 +44,12 @@ void SegmentationModel::freeze(const std::vector<std::string>& parts) {
 void SegmentationModel::train(bool on) {
   torch::nn::Module::train(on);
   for (const auto& part : frozen_) part->eval();
+}
+
+bool SegmentationModel::leaves_to_loss(const PixelClassifier& classifier) const {
+  const at::Tensor& x = classifier.features;
+  return classify_in_loss_ && is_training() && at::GradMode::is_enabled() && x.is_cuda() && takes_fused_kernels(x) &&
+         classifier.fits();
 }
 
 void use_channels_last(SegmentationModel& model) {

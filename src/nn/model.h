@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/model_config.h"
+#include "kernels/classifier_loss.h"
 
 namespace tessera {
 
@@ -14,6 +15,8 @@ namespace tessera {
 struct ModelOutput {
   at::Tensor logits;  // (N, C, h, w)
   at::Tensor aux;     // (N, C, h', w') of an auxiliary head, or undefined
+  // In place of logits, while training, where `classify_in_loss` allows it.
+  PixelClassifier classifier = {};
 };
 
 // Gives every convolution and linear layer Kaiming-normal weights (ReLU, the larger fan) and zero bias. The numbers of a
@@ -37,6 +40,9 @@ class SegmentationModel : public torch::nn::Module {
   // Draws the weights anew, as the model's reference does. The numbers of a parameter are a function of (seed, its name).
   virtual void init(uint64_t seed) { init_weights(*this, seed); }
 
+  // Whether the loss takes the last 1x1 convolution upon itself, where a model can leave it.
+  void classify_in_loss(bool on) { classify_in_loss_ = on; }
+
   // Names of parameters that weight decay should leave alone, beyond biases and norms.
   virtual std::vector<std::string> no_weight_decay() const { return {}; }
 
@@ -50,7 +56,12 @@ class SegmentationModel : public torch::nn::Module {
   void freeze(const std::vector<std::string>& parts);
   void train(bool on = true) override;
 
+ protected:
+  // Whether to return `classifier` in place of the logits that it would make.
+  bool leaves_to_loss(const PixelClassifier& classifier) const;
+
  private:
+  bool classify_in_loss_ = false;
   std::vector<std::shared_ptr<torch::nn::Module>> frozen_;
 };
 

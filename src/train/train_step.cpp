@@ -80,6 +80,8 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
                                                  : options.rank_weights),
       micro_batch_(experiment.train.micro_batch) {
   check_schedule(experiment.schedule);
+  // Blended targets are not for the kernel that holds the classifier.
+  model_->classify_in_loss(loss_->takes_classifier() && experiment.train.mixup.chance() == 0);
   share_ = share_of(world.rank());
   synced_ = std::any_of(share_.rounds.begin(), share_.rounds.end(), [](const Round& round) { return round.rows > 0; });
   if (world.alone()) return;
@@ -270,10 +272,11 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass& pass = passes[i];
     const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
-    at::Tensor loss = loss_->micro_loss(output.logits, inputs.targets_of(pass), inputs.context).value;
+    const Targets targets = inputs.targets_of(pass);
+    at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, targets, inputs.context).value
+                                                  : loss_->micro_loss(output.logits, targets, inputs.context).value;
     if (output.aux.defined())
-      loss =
-          loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, inputs.targets_of(pass), inputs.aux_context).value;
+      loss = loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
     first_pass_ = i == 0;
     if (reducer_ && i + 1 == passes.size()) reducer_->arm();
     const StepTrace::Span span(trace_, "backward");
