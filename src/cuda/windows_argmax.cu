@@ -163,9 +163,10 @@ void run(const at::Tensor& logits, const at::Tensor& weights, const WindowGrid& 
   if (a.classes <= 32) return start(windows_argmax_kernel<T, S, 1>);
   if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
     if (a.classes <= 96) return start(windows_argmax_kernel<T, S, 3>);
-    return start(windows_argmax_kernel<T, S, 5>);
+    start(windows_argmax_kernel<T, S, 5>);
+  } else {
+    start(windows_argmax_kernel<T, S, 2>);
   }
-  start(windows_argmax_kernel<T, S, 2>);
 }
 
 at::Tensor windows_argmax_cuda(const at::Tensor& logits, const at::Tensor& weights, at::IntArrayRef size,
