@@ -78,7 +78,7 @@ struct EnumNames<WindowWeights> {
 struct WindowConfig {
   Size size{0, 0};
   Size stride{0, 0};
-  int64_t batch = 4;
+  int64_t batch = 16;
   WindowWeights weights = WindowWeights::kGaussian;
 };
 template <class V>

@@ -91,9 +91,10 @@ __global__ void __launch_bounds__(kThreads)
       const auto b0 = load_channels<S, V>(bottom + near), b1 = load_channels<S, V>(bottom + far);
 #pragma unroll
       for (int k = 0; k < V; ++k) {
-        const T above = static_cast<T>(a0.value[k]) + at.right * (static_cast<T>(a1.value[k]) - static_cast<T>(a0.value[k]));
-        const T below = static_cast<T>(b0.value[k]) + at.right * (static_cast<T>(b1.value[k]) - static_cast<T>(b0.value[k]));
-        value[e][k] += at.weight * (above + down * (below - above));
+        // Down first, then along, as windows_argmax.
+        const T near_value = static_cast<T>(a0.value[k]) + down * (static_cast<T>(b0.value[k]) - static_cast<T>(a0.value[k]));
+        const T far_value = static_cast<T>(a1.value[k]) + down * (static_cast<T>(b1.value[k]) - static_cast<T>(a1.value[k]));
+        value[e][k] += at.weight * (near_value + at.right * (far_value - near_value));
       }
     }
   }

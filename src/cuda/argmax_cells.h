@@ -3,22 +3,11 @@
 
 #include "cuda/cell_walks.h"
 #include "cuda/class_output.h"
+#include "cuda/warp_argmax.h"
 
 namespace tessera {
 
 inline constexpr int kArgmaxWarps = 4;  // in a block
-
-// The class of the largest value over a warp's lanes, the lowest of equal ones; every lane gets it. Lanes without a value have
-// minus infinity and class INT32_MAX.
-__device__ __forceinline__ int warp_argmax(float value, int found) {
-  // Bits whose order is that of the numbers; adding 0 makes one of both zeros.
-  const unsigned bits = __float_as_uint(value + 0.0F), key = bits >> 31 != 0 ? ~bits : bits | 0x80000000U;
-  const unsigned most = __reduce_max_sync(kAllLanes, key);
-  return __reduce_min_sync(kAllLanes, key == most ? found : INT32_MAX);
-}
-__device__ __forceinline__ int warp_argmax(double value, int found) {
-  return __reduce_min_sync(kAllLanes, value == warp_max(value) ? found : INT32_MAX);
-}
 
 // A warp walks along a row of cells (see upsample_axis.h), classes dealt out over its lanes, K a lane. The logits of a cell's
 // corners sit in registers; the right ones go on as the left ones of the next cell, so each logit is read twice, once for the

@@ -12,10 +12,13 @@
 #include "tensor/upload.h"
 #include "train/backend.h"
 #include "train/precision.h"
-#include "train/window_bands.h"
+#include "train/window_classes.h"
 
 namespace tessera {
 namespace {
+
+// Images of more bytes go to a GPU window by window.
+constexpr size_t kSentWhole = size_t{256} << 20;
 
 at::Tensor resize_scores(const at::Tensor& x, int64_t height, int64_t width) {
   if (x.size(2) == height && x.size(3) == width) return x;
@@ -114,14 +117,17 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value) const {
 
 ImageScores Predictor::view_scores(const at::Tensor& x) const {
   if (!windowed(x.size(2), x.size(3))) return network(x);
-  const auto cut = [&](int64_t image, const WindowCorner& corner, Size size) {
-    return x.narrow(0, image, 1).narrow(2, corner.y, size.height).narrow(3, corner.x, size.width);
+  const WindowGrid grid = window_grid(x.size(2), x.size(3), eval_.window);
+  const auto cut = [&](int64_t image, const WindowCorner& corner) {
+    return x.narrow(0, image, 1).narrow(2, corner.y, grid.rows.size).narrow(3, corner.x, grid.columns.size);
   };
-  std::vector<at::Tensor> bands;
   const auto scores = [&](const std::vector<at::Tensor>& windows) { return network(at::cat(windows)).values; };
-  add_up_windows({x.size(0), x.size(2), x.size(3), cut, scores}, eval_.window,
-                 [&](const WindowSums& band) { bands.push_back(band.average()); });
-  return {at::cat(bands, 2), x.size(2), x.size(3)};
+  std::vector<at::Tensor> averages;
+  WindowBands bands(x.size(0), grid, window_weights(grid, eval_.window.weights),
+                    [&](const WindowSums& band) { averages.push_back(band.average()); });
+  each_window_batch({x.size(0), cut, scores}, grid, eval_.window.batch,
+                    [&](int64_t first, const at::Tensor& values) { bands.add(first, values); });
+  return {at::cat(averages, 2), x.size(2), x.size(3)};
 }
 
 ImageScores Predictor::network(const at::Tensor& x) const {
@@ -143,27 +149,31 @@ ImageScores Predictor::network(const at::Tensor& x) const {
   return {logits, x.size(2), x.size(3)};
 }
 
-// Pixels are normalised window by window too: as floats a large image would be four times itself.
-at::Tensor Predictor::banded_classes(const at::Tensor& images, float max_value) const {
+at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value) const {
   const at::NoGradGuard no_grad;
   const KeptCasts kept;
   begin(images);
-  const auto cut = [&](int64_t image, const WindowCorner& corner, Size size) {
-    return images.narrow(0, image, 1).narrow(1, corner.y, size.height).narrow(2, corner.x, size.width);
+  const auto normalized = [&](const at::Tensor& pixels) {
+    return normalize_images(pixels, max_value, normalize_, input_type(train_.precision));
   };
-  const auto network_scores = [&](const std::vector<at::Tensor>& windows) {
-    return network(normalize_images(upload_joined(windows, device_), max_value, normalize_, input_type(train_.precision)))
-        .values;
+  // Where each pixel is normalised for itself that is left to the windows: as floats a large image would be four times itself.
+  const bool by_window = normalize_.mode == NormalizeMode::kFixed;
+  at::Tensor pixels = images;  // (N, H, W, C)
+  if (!by_window) {
+    pixels = normalized(upload(images, device_)).permute({0, 2, 3, 1});
+  } else if (images.nbytes() <= kSentWhole) {
+    pixels = upload(images, device_);
+  }
+  const WindowGrid grid = window_grid(images.size(1), images.size(2), eval_.window);
+  const auto cut = [&](int64_t image, const WindowCorner& corner) {
+    return pixels.narrow(0, image, 1).narrow(1, corner.y, grid.rows.size).narrow(2, corner.x, grid.columns.size);
   };
-  const at::Tensor classes =
-      at::empty({images.size(0), images.size(1), images.size(2)}, at::TensorOptions(at::kShort).device(device_));
-  // Sums and averages have the same class: the weights are positive, and one number for all classes of a pixel.
-  add_up_windows({images.size(0), images.size(1), images.size(2), cut, network_scores}, eval_.window,
-                 [&](const WindowSums& band) {
-                   const int64_t rows = band.sums.size(2);
-                   classes.narrow(1, band.y, rows).copy_(best_class(band.sums, rows, band.sums.size(3)));
-                 });
-  return classes;
+  const auto scores = [&](const std::vector<at::Tensor>& windows) {
+    const at::Tensor joined = upload_joined(windows, device_);
+    return network(by_window ? normalized(joined) : joined.permute({0, 3, 1, 2})).values;
+  };
+  return window_classes({images.size(0), cut, scores}, grid, eval_.window,
+                        [&](const at::Tensor& sums) { return best_class(sums, sums.size(2), sums.size(3)); });
 }
 
 std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float max_value,
@@ -179,7 +189,7 @@ std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float ma
     }
     return maps;
   };
-  if (plain && whole_frames) return cut_each(banded_classes(images, max_value));
+  if (plain && whole_frames) return cut_each(windowed_classes(images, max_value));
   const ImageScores all = scores(images, max_value);
   if (whole_frames && takes_fused_kernels(all.values)) return cut_each(best_class(all.values, all.height, all.width));
   // One after another: scores at the size of an image are large.

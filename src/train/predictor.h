@@ -49,7 +49,7 @@ class Predictor {
   bool windowed(int64_t height, int64_t width) const;
   ImageScores view_scores(const at::Tensor& x) const;  // x: (N, C, H, W) normalised
   ImageScores network(const at::Tensor& x) const;      // whole frame, any size
-  at::Tensor banded_classes(const at::Tensor& images, float max_value) const;
+  at::Tensor windowed_classes(const at::Tensor& images, float max_value) const;
   // The part of an image's scores that shows the original, (1, K, h, w), and the original's size.
   struct Part {
     at::Tensor scores;

@@ -98,6 +98,19 @@ TEST(Predictor, ClassMapsAreThoseOfTheScores) {
   }
 }
 
+// Statistics are those of the image, not of a window.
+TEST(Predictor, WindowsOfImagesThatAreNormalizedOneByOne) {
+  const at::Tensor images = noise_image(40, 56);
+  images.narrow(2, 0, 20).div_(4, "floor");
+  const auto model = std::make_shared<PixelModel>(4);
+  for (const char* mode : {"data.normalize.mode=per_image", "data.normalize.mode=percentile"}) {
+    const Predictor predictor(tiny_experiment({mode, "eval.window.size=16"}), model, at::kCPU);
+    const ImageScores scores = predictor.scores(images, 255);
+    const auto maps = predictor.class_maps(images, 255, {nullptr, nullptr});
+    for (int64_t i = 0; i < 2; ++i) EXPECT_TRUE(maps[static_cast<size_t>(i)].equal(predictor.classes(scores.of(i), nullptr)));
+  }
+}
+
 TEST(Predictor, ValidModelPredictsEveryPixel) {
   const Experiment e = tiny_experiment({"model.unet.padding=valid", "model.unet.channels=[2,2]"});
   const ModelPtr model = make_model(e.model, {3, 2}, 1);

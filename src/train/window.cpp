@@ -2,15 +2,20 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
+
+#include "core/error.h"
+
 namespace tessera {
 namespace {
 
-std::vector<int64_t> starts(int64_t length, int64_t window, int64_t stride) {
-  if (stride <= 0) stride = std::max<int64_t>(1, window * 2 / 3);
-  std::vector<int64_t> all;
-  for (int64_t at = 0; at + window < length; at += stride) all.push_back(at);
-  all.push_back(std::max<int64_t>(0, length - window));
-  return all;
+WindowAxis axis(int64_t length, int64_t window, int64_t stride) {
+  const int64_t size = std::min(window, length);
+  TSR_CHECK(stride <= window,
+            "expected eval.window.stride of at most eval.window.size, got {} and {}: pixels between windows "
+            "would have no class",
+            stride, window);
+  return {length, size, stride > 0 ? stride : std::max<int64_t>(1, size * 2 / 3)};
 }
 
 at::Tensor bell(int64_t length) {
@@ -21,19 +26,14 @@ at::Tensor bell(int64_t length) {
 
 }  // namespace
 
-std::vector<WindowCorner> window_corners(Size image, Size window, Size stride) {
-  std::vector<WindowCorner> corners;
-  for (const int64_t y : starts(image.height, window.height, stride.height)) {
-    for (const int64_t x : starts(image.width, window.width, stride.width)) corners.push_back({y, x});
-  }
-  return corners;
+WindowGrid window_grid(int64_t height, int64_t width, const WindowConfig& config) {
+  return {axis(height, config.size.height, config.stride.height), axis(width, config.size.width, config.stride.width)};
 }
 
-at::Tensor window_weights(Size window, WindowWeights kind) {
-  if (kind == WindowWeights::kFlat) return at::ones({1, 1, window.height, window.width});
+at::Tensor window_weights(const WindowGrid& grid, WindowWeights kind) {
+  if (kind == WindowWeights::kFlat) return at::ones({grid.rows.size, grid.columns.size});
   constexpr double kFloor = 1e-3;  // a pixel seen by one window only must still count
-  const at::Tensor weights = at::outer(bell(window.height), bell(window.width)).clamp_min(kFloor);
-  return weights.to(at::kFloat).view({1, 1, window.height, window.width});
+  return at::outer(bell(grid.rows.size), bell(grid.columns.size)).clamp_min(kFloor).to(at::kFloat);
 }
 
 }  // namespace tessera

@@ -1,21 +1,16 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include <vector>
-
 #include "config/train_config.h"
+#include "kernels/window_axis.h"
 
 namespace tessera {
 
-struct WindowCorner {
-  int64_t y = 0, x = 0;
-};
+// Windows that cover an image: every `stride` pixels (0: two thirds of the window), the last ones moved back so that they end
+// at the border. An image that is smaller than a window is the window.
+WindowGrid window_grid(int64_t height, int64_t width, const WindowConfig& config);
 
-// Top left corners of windows that cover the image: every `stride` pixels (0: two thirds of the window), the last one
-// moved back so that it ends at the border.
-std::vector<WindowCorner> window_corners(Size image, Size window, Size stride);
-
-// (1, 1, h, w) weights of a window's pixels: all 1, or a Gaussian with sigma an eighth of the window, at least 1/1000.
-at::Tensor window_weights(Size window, WindowWeights kind);
+// (h, w) weights of a window's pixels: all 1, or a Gaussian with sigma an eighth of the window, at least 1/1000.
+at::Tensor window_weights(const WindowGrid& grid, WindowWeights kind);
 
 }  // namespace tessera

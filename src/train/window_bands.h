@@ -2,18 +2,28 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <vector>
 
 #include "train/window.h"
 
 namespace tessera {
 
+struct WindowCorner {
+  int64_t y = 0, x = 0;
+};
+
 // How windows of images become scores.
 struct WindowNetwork {
-  int64_t images = 1, height = 0, width = 0;
-  std::function<at::Tensor(int64_t image, const WindowCorner&, Size)> cut;  // a window, with a first dimension of 1
+  int64_t images = 1;
+  std::function<at::Tensor(int64_t image, const WindowCorner&)> cut;  // a window, with a first dimension of 1
   // Windows -> (B, K, h, w) in whatever resolution the network left them: they are upsampled as they are added up.
   std::function<at::Tensor(const std::vector<at::Tensor>& windows)> scores;
 };
+
+// Forward passes of `batch` windows, row by row, in a row image by image: take(number of the first window, scores). Windows of
+// all images and rows share them.
+void each_window_batch(const WindowNetwork& network, const WindowGrid& grid, int64_t batch,
+                       const std::function<void(int64_t first, const at::Tensor& scores)>& take);
 
 // Rows of weighted sums of windows' scores. It is valid until the function that is given it returns.
 struct WindowSums {
@@ -25,9 +35,25 @@ struct WindowSums {
 };
 
 // Overlapping windows added up, in bands of rows from top to bottom. A band is handed over when no further window reaches it,
-// so memory is that of one row of windows, however high the image is. Windows of all images share forward passes. Does not
-// wait for a GPU.
-void add_up_windows(const WindowNetwork& network, const WindowConfig& config,
-                    const std::function<void(const WindowSums&)>& take);
+// so memory is that of one row of windows, however high the image is. Does not wait for a GPU.
+class WindowBands {
+ public:
+  // weights: of a window's pixels, on the CPU.
+  WindowBands(int64_t images, const WindowGrid& grid, at::Tensor weights, std::function<void(const WindowSums&)> take);
+
+  // As each_window_batch gives them.
+  void add(int64_t first, const at::Tensor& scores);
+
+ private:
+  void start(const at::Tensor& scores);
+  void end_row(int row);
+
+  int64_t images_;
+  WindowGrid grid_;
+  std::function<void(const WindowSums&)> take_;
+  at::Tensor weights_;  // of a window
+  at::Tensor sums_;     // of the rows that a row of windows touches
+  at::Tensor total_;    // of the weights, the same for all images
+};
 
 }  // namespace tessera

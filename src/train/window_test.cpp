@@ -3,23 +3,47 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "core/error.h"
+
 namespace tessera {
 namespace {
 
-TEST(Window, CornersCoverTheImageAndEndAtItsBorder) {
-  const auto corners = window_corners({10, 4}, {4, 4}, {3, 3});
-  ASSERT_EQ(corners.size(), 3U);
-  EXPECT_EQ(corners[0].y, 0);
-  EXPECT_EQ(corners[1].y, 3);
-  EXPECT_EQ(corners[2].y, 6);
-  EXPECT_EQ(window_corners({11, 4}, {4, 4}, {3, 3}).back().y, 7);
+WindowGrid grid(int64_t height, int64_t width, int size, int stride) {
+  WindowConfig config;
+  config.size = {size, size};
+  config.stride = {stride, stride};
+  return window_grid(height, width, config);
+}
+
+TEST(Window, GridCoversTheImageAndEndsAtItsBorder) {
+  const WindowGrid windows = grid(10, 4, 4, 3);
+  ASSERT_EQ(windows.rows.count, 3);
+  EXPECT_EQ(windows.columns.count, 1);
+  EXPECT_EQ(windows.rows.start(0), 0);
+  EXPECT_EQ(windows.rows.start(1), 3);
+  EXPECT_EQ(windows.rows.start(2), 6);
+  EXPECT_EQ(grid(11, 4, 4, 3).rows.start(3), 7);
+}
+
+TEST(Window, StepsByTwoThirdsAndShrinksToTheImage) {
+  const WindowGrid windows = grid(512, 683, 512, 0);
+  EXPECT_EQ(windows.rows.count, 1);
+  ASSERT_EQ(windows.columns.count, 2);
+  EXPECT_EQ(windows.columns.start(1), 171);
+  EXPECT_EQ(windows.columns.stride, 341);
+  EXPECT_EQ(grid(5, 30, 9, 0).rows.size, 5);
+}
+
+TEST(Window, RefusesGapsBetweenWindows) {
+  EXPECT_THROW(grid(20, 20, 4, 5), Error);
+  EXPECT_EQ(grid(3, 3, 4, 4).rows.count, 1);
 }
 
 TEST(Window, GaussianWeightsAreHighestInTheCentreAndNeverZero) {
-  const at::Tensor weights = window_weights({9, 9}, WindowWeights::kGaussian)[0][0];
+  const at::Tensor weights = window_weights(grid(9, 9, 9, 0), WindowWeights::kGaussian);
   EXPECT_FLOAT_EQ(weights[4][4].item<float>(), 1.0F);
   EXPECT_FLOAT_EQ(weights.min().item<float>(), 1e-3F);
-  EXPECT_TRUE(window_weights({2, 3}, WindowWeights::kFlat).equal(torch::ones({1, 1, 2, 3})));
+  EXPECT_TRUE(window_weights({{2, 2, 1}, {3, 3, 1}}, WindowWeights::kFlat).equal(torch::ones({2, 3})));
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+#include "train/window_classes.h"
+
+#include <ATen/ATen.h>
+
+#include <optional>
+
+#include "kernels/fused.h"
+#include "kernels/windows_argmax.h"
+#include "tensor/upload.h"
+
+namespace tessera {
+namespace {
+
+// scores: of any number of windows.
+bool keeps_scores(const at::Tensor& scores, const WindowGrid& grid) {
+  if (scores.size(1) < 2 || !takes_fused_kernels(scores)) return false;  // a binary model's class is no argmax
+  const int64_t sum_bytes = scores.scalar_type() == at::kDouble ? 8 : 4;
+  const int64_t of_window = scores.size(2) * scores.size(3) * scores.element_size();
+  return int64_t{grid.rows.count} * grid.columns.count * of_window <=
+         int64_t{grid.rows.size} * (grid.columns.last + grid.columns.size) * sum_bytes;
+}
+
+}  // namespace
+
+at::Tensor window_classes(const WindowNetwork& network, const WindowGrid& grid, const WindowConfig& config,
+                          const std::function<at::Tensor(const at::Tensor& sums)>& best_class) {
+  const at::Tensor weights = window_weights(grid, config.weights);
+  std::vector<at::Tensor> kept;
+  std::optional<WindowBands> bands;
+  at::Tensor classes;
+  // Sums and averages have the same class: the weights are positive, and one number for all classes of a pixel.
+  const auto take_band = [&](const WindowSums& band) {
+    classes.narrow(1, band.y, band.sums.size(2)).copy_(best_class(band.sums));
+  };
+  each_window_batch(network, grid, config.batch, [&](int64_t first, const at::Tensor& scores) {
+    if (first == 0 && !keeps_scores(scores, grid)) {
+      const int64_t height = grid.rows.last + grid.rows.size, width = grid.columns.last + grid.columns.size;
+      classes = at::empty({network.images, height, width}, at::TensorOptions(at::kShort).device(scores.device()));
+      bands.emplace(network.images, grid, weights, take_band);
+    }
+    bands ? bands->add(first, scores) : kept.push_back(scores);
+  });
+  if (bands) return classes;
+  const at::Tensor scores = kept.size() == 1 ? kept[0] : at::cat(kept);
+  const at::ScalarType type = scores.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return windows_argmax(scores, upload(weights.to(type), scores.device()), grid);
+}
+
+}  // namespace tessera

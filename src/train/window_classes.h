@@ -1,0 +1,12 @@
+#pragma once
+#include "train/window_bands.h"
+
+namespace tessera {
+
+// The class of each pixel of images, (N, H, W) int16, by the weighted sums of windows' scores. All windows' scores are kept in
+// the network's resolution and their sums are never stored, where that takes no more memory than the sums of one row of
+// windows; else sums are made in bands. best_class: of sums (N, K, rows, W).
+at::Tensor window_classes(const WindowNetwork& network, const WindowGrid& grid, const WindowConfig& config,
+                          const std::function<at::Tensor(const at::Tensor& sums)>& best_class);
+
+}  // namespace tessera
