@@ -127,7 +127,9 @@ ResidualTokens TransformerBlockImpl::compute(const ResidualTokens& x) {
   const NormalizedSum arrived = add_norm(x, norm1_);
   const ResidualBranch mixed = kept(drop_path1_, attn_(arrived.normalized, /*bias_apart=*/!drops_paths()));
   const NormalizedSum attended = add_norm({arrived.sum, mixed}, norm2_);
-  return {attended.sum, kept(drop_path2_, mlp_(attended.normalized, /*bias_apart=*/!drops_paths()))};
+  // A checkpoint needs the sum at once.
+  const bool bias_apart = !drops_paths() && !checkpoint_;
+  return {attended.sum, kept(drop_path2_, mlp_(attended.normalized, bias_apart))};
 }
 
 at::Tensor TransformerBlockImpl::attention(const at::Tensor& x) {
