@@ -1,34 +1,36 @@
 #pragma once
+#include "cuda/copy_groups.h"
 #include "cuda/launch.h"
+#include "cuda/layer_norm_forward.h"
 #include "cuda/pack.h"
+#include "cuda/token_rows.h"
 
 namespace tessera {
 
-// A warp owns a row. What its lanes must see twice waits in registers, or in shared memory, each lane's values at the lane's
-// own places, so no barrier is needed.
-inline constexpr int kRowWarps = 4;
+// A warp owns a row. What its lanes must see twice waits in shared memory, each lane's values at the lane's own places, so no
+// barrier is needed.
 
 template <class T, class B, class O>
 struct NormBackward {
-  const O* slope;
+  TokenRows<const O> slope;
   const T* sum_slope;  // may be null
   const T *sum, *mean, *rstd, *weight;
   T* dx;
   B* dbranch;  // null where dx serves
-  T* parts;    // (blocks, 2, width): this block's share of the gradients of weight and bias
+  T* parts;    // (blocks, 2 or 3, width): this block's share of the gradients of weight, bias and maybe the branch's bias
   int64_t rows;
   int width;
 };
 
-// The block's sum of what its warps have in shared memory, `stride` apart: gradients of weight and bias, (2, width).
+// The block's sum of what its warps have in shared memory, `stride` apart: `count` gradients.
 template <class T>
-__device__ __forceinline__ void leave_norm_sums(const T* first, int stride, T* parts, int width) {
+__device__ __forceinline__ void leave_norm_sums(const T* first, int stride, T* parts, int count) {
   const int warps = blockDim.x / 32;
   __syncthreads();
-  for (int at = threadIdx.x; at < 2 * width; at += blockDim.x) {
+  for (int at = threadIdx.x; at < count; at += blockDim.x) {
     T total = 0;
     for (int w = 0; w < warps; ++w) total += first[w * stride + at];
-    parts[static_cast<int64_t>(blockIdx.x) * 2 * width + at] = total;
+    parts[static_cast<int64_t>(blockIdx.x) * count + at] = total;
   }
 }
 
@@ -49,9 +51,11 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(Nor
   for (int64_t row = static_cast<int64_t>(blockIdx.x) * warps + warp; row < a.rows; row += int64_t{gridDim.x} * warps) {
     const T mean = a.mean[row], rstd = a.rstd[row];
     const int64_t begin = row * a.width;
+    const O* const slopes_from = a.slope.row(row);
     T g_total = 0, gy_total = 0;
     for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
-      const Pack<O, kSize> slope = load_pack<kSize>(a.slope + begin + at);
+      Pack<O, kSize> slope{};
+      if (slopes_from != nullptr) slope = load_pack<kSize>(slopes_from + at);
       const Pack<T, kSize> x = load_pack<kSize>(a.sum + begin + at), weight = load_pack<kSize>(a.weight + at);
       Pack<T, kSize> y, d;
       for (int k = 0; k < kSize; ++k) {
@@ -82,46 +86,77 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(Nor
       store_pack(sums + a.width + at, bias_sum);
     }
   }
-  leave_norm_sums(shared_memory<T>() + 2 * a.width, 4 * a.width, a.parts, a.width);
+  leave_norm_sums(shared_memory<T>() + 2 * a.width, 4 * a.width, a.parts, 2 * a.width);
 }
 
-inline constexpr int kRegisterWidth = 1024;
-
-// For rows of up to 128 * kPacks float32 values, in packs: a warp has them in registers, and asks the memory for the whole row
-// at once.
+// What a warp needs of a row, each lane's values at the lane's own places.
 template <int kPacks, class B>
+struct NormStage {
+  Pack<float, 4> sum[kPacks][32], sum_slope[kPacks][32];
+  Pack<B, 4> slope[kPacks][32];
+};
+
+// For rows of up to 128 * kPacks float32 values, in packs. A warp's sums live in registers; its next row is on the way to
+// shared memory while it computes with one. kBranchSums: also the sums of dx, the gradient of the bias that was added to the
+// branch.
+template <int kPacks, bool kBranchSums, class B>
 __global__ void __launch_bounds__(32 * kRowWarps, kPacks > 6 ? 2 : 3)
-    layer_norm_backward_registers_kernel(NormBackward<float, B, B> a) {
+    layer_norm_backward_staged_kernel(NormBackward<float, B, B> a) {
   constexpr int kSize = 4;
+  using Stage = NormStage<kPacks, B>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   const float share = 1.0F / static_cast<float>(a.width);
-  Pack<float, kSize> weight_sum[kPacks] = {}, bias_sum[kPacks] = {};
-  for (int64_t row = static_cast<int64_t>(blockIdx.x) * warps + warp; row < a.rows; row += int64_t{gridDim.x} * warps) {
+  const int64_t step = int64_t{gridDim.x} * warps;
+  Stage* const stages = shared_memory<Stage>() + 2 * warp;
+  Pack<float, kSize> weight[kPacks] = {}, weight_sum[kPacks] = {}, bias_sum[kPacks] = {}, branch_sum[kPacks] = {};
+  float mean = 0, rstd = 0;
+  const auto fetch = [&](int64_t row, Stage& stage) {
+    const B* const slope = a.slope.row(row);
     const int64_t begin = row * a.width;
-    Pack<B, kSize> slope[kPacks] = {};
-    Pack<float, kSize> y[kPacks] = {}, dx[kPacks] = {};
 #pragma unroll
     for (int i = 0; i < kPacks; ++i) {
       const int column = (32 * i + lane) * kSize;
       if (column >= a.width) continue;
-      slope[i] = load_pack<kSize>(a.slope + begin + column);
-      y[i] = load_pack<kSize>(a.sum + begin + column);
-      if (a.sum_slope != nullptr) dx[i] = load_pack<kSize>(a.sum_slope + begin + column);
+      begin_pack_copy(&stage.sum[i][lane], a.sum + begin + column);
+      if (a.sum_slope != nullptr) begin_pack_copy(&stage.sum_slope[i][lane], a.sum_slope + begin + column);
+      if (slope != nullptr) {
+        begin_pack_copy(&stage.slope[i][lane], slope + column);
+      } else {
+        stage.slope[i][lane] = {};
+      }
     }
-    const float mean = a.mean[row], rstd = a.rstd[row];
+    end_copy_group();
+    mean = a.mean[row];
+    rstd = a.rstd[row];
+  };
+#pragma unroll
+  for (int i = 0; i < kPacks; ++i) {
+    const int column = (32 * i + lane) * kSize;
+    if (column < a.width) weight[i] = load_pack<kSize>(a.weight + column);
+  }
+  int64_t row = static_cast<int64_t>(blockIdx.x) * warps + warp;
+  if (row < a.rows) fetch(row, stages[0]);
+  for (int turn = 0; row < a.rows; row += step, turn = 1 - turn) {
+    const float own_mean = mean, own_rstd = rstd;
+    if (row + step < a.rows) {
+      fetch(row + step, stages[1 - turn]);
+      wait_for_earlier_groups();
+    } else {
+      wait_for_copies();
+    }
+    const Stage& stage = stages[turn];
     float g_total = 0, gy_total = 0;
 #pragma unroll
     for (int i = 0; i < kPacks; ++i) {
-      const int column = (32 * i + lane) * kSize;
-      if (column >= a.width) continue;
-      const Pack<float, kSize> weight = load_pack<kSize>(a.weight + column);
+      if ((32 * i + lane) * kSize >= a.width) continue;
+      const Pack<B, kSize> slope = stage.slope[i][lane];
+      const Pack<float, kSize> x = stage.sum[i][lane];
       for (int k = 0; k < kSize; ++k) {
-        const float d = static_cast<float>(slope[i].value[k]);
-        y[i].value[k] = (y[i].value[k] - mean) * rstd;
-        weight_sum[i].value[k] += d * y[i].value[k];
+        const float d = static_cast<float>(slope.value[k]), y = (x.value[k] - own_mean) * own_rstd, g = d * weight[i].value[k];
+        weight_sum[i].value[k] += d * y;
         bias_sum[i].value[k] += d;
-        g_total += d * weight.value[k];
-        gy_total += d * weight.value[k] * y[i].value[k];
+        g_total += g;
+        gy_total += g * y;
       }
     }
     const float g_mean = warp_sum(g_total) * share, gy_mean = warp_sum(gy_total) * share;
@@ -129,33 +164,50 @@ __global__ void __launch_bounds__(32 * kRowWarps, kPacks > 6 ? 2 : 3)
     for (int i = 0; i < kPacks; ++i) {
       const int column = (32 * i + lane) * kSize;
       if (column >= a.width) continue;
-      const Pack<float, kSize> weight = load_pack<kSize>(a.weight + column);
+      const Pack<B, kSize> slope = stage.slope[i][lane];
+      const Pack<float, kSize> x = stage.sum[i][lane];
+      Pack<float, kSize> dx{};
+      if (a.sum_slope != nullptr) dx = stage.sum_slope[i][lane];
       Pack<B, kSize> dbranch;
       for (int k = 0; k < kSize; ++k) {
-        const float g = static_cast<float>(slope[i].value[k]) * weight.value[k];
-        dx[i].value[k] += rstd * (g - g_mean - y[i].value[k] * gy_mean);
-        dbranch.value[k] = static_cast<B>(dx[i].value[k]);
+        const float g = static_cast<float>(slope.value[k]) * weight[i].value[k], y = (x.value[k] - own_mean) * own_rstd;
+        dx.value[k] += own_rstd * (g - g_mean - y * gy_mean);
+        dbranch.value[k] = static_cast<B>(dx.value[k]);
+        if constexpr (kBranchSums) branch_sum[i].value[k] += dx.value[k];
       }
-      store_pack(a.dx + begin + column, dx[i]);
-      if (a.dbranch != nullptr) store_pack(a.dbranch + begin + column, dbranch);
+      store_pack(a.dx + row * a.width + column, dx);
+      if (a.dbranch != nullptr) store_pack(a.dbranch + row * a.width + column, dbranch);
     }
   }
-  float* const sums = shared_memory<float>() + static_cast<int64_t>(warp) * 2 * a.width;
+  constexpr int kSums = kBranchSums ? 3 : 2;
+  auto* const sums = reinterpret_cast<float*>(stages);
 #pragma unroll
   for (int i = 0; i < kPacks; ++i) {
     const int column = (32 * i + lane) * kSize;
     if (column >= a.width) continue;
     store_pack(sums + column, weight_sum[i]);
     store_pack(sums + a.width + column, bias_sum[i]);
+    if constexpr (kBranchSums) store_pack(sums + 2 * a.width + column, branch_sum[i]);
   }
-  leave_norm_sums(shared_memory<float>(), 2 * a.width, a.parts, a.width);
+  leave_norm_sums(shared_memory<float>(), 2 * sizeof(Stage) / sizeof(float), a.parts, kSums * a.width);
 }
 
 template <class B>
-auto register_kernel(int width) {
-  return width <= 384   ? layer_norm_backward_registers_kernel<3, B>
-         : width <= 768 ? layer_norm_backward_registers_kernel<6, B>
-                        : layer_norm_backward_registers_kernel<8, B>;
+struct StagedNorm {
+  void (*kernel)(NormBackward<float, B, B>);
+  size_t shared_bytes;
+};
+template <int kPacks, class B>
+StagedNorm<B> staged_norm_of(bool branch_sums) {
+  return {
+      branch_sums ? layer_norm_backward_staged_kernel<kPacks, true, B> : layer_norm_backward_staged_kernel<kPacks, false, B>,
+      2 * kRowWarps * sizeof(NormStage<kPacks, B>)};
+}
+template <class B>
+StagedNorm<B> staged_norm(int width, bool branch_sums) {
+  return width <= 384   ? staged_norm_of<3, B>(branch_sums)
+         : width <= 768 ? staged_norm_of<6, B>(branch_sums)
+                        : staged_norm_of<8, B>(branch_sums);
 }
 
 }  // namespace tessera

@@ -12,7 +12,18 @@ struct NormalizedSum {
 // x: (..., width) contiguous, float32 or float64; branch: of x's shape and type (beside float32 also bfloat16 or float16, like
 // the result), or undefined; weight, bias: (width) of x's type. Statistics and sums are in x's type. Gradients of weight and
 // bias are summed in a fixed order.
+// branch_bias: (width) of x's type, or undefined: added to the branch, so that the product that makes it needs no bias.
 NormalizedSum add_layer_norm(const at::Tensor& x, const at::Tensor& branch, const at::Tensor& weight, const at::Tensor& bias,
-                             double eps, at::ScalarType type);
+                             double eps, at::ScalarType type, const at::Tensor& branch_bias = {});
+
+struct SplitTokens {
+  at::Tensor head, rest;  // each contiguous
+};
+
+// The normalised tokens of x, (N, T, width), as two tensors: the first `head` of each sample, and the others. What follows
+// then needs no copy to make its part contiguous, and the gradients come from two tensors.
+SplitTokens add_layer_norm_split(const at::Tensor& x, const at::Tensor& branch, const at::Tensor& weight,
+                                 const at::Tensor& bias, double eps, at::ScalarType type, const at::Tensor& branch_bias,
+                                 int64_t head);
 
 }  // namespace tessera

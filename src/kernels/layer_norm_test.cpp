@@ -89,6 +89,65 @@ TEST(AddLayerNorm, ShortBranchAndResult) {
   }
 }
 
+TEST(AddLayerNorm, BiasOfTheBranch) {
+  for (const auto& shape : kShapes) {
+    for (const auto& [type, short_type, tolerance] :
+         {std::tuple{at::kDouble, at::kDouble, 1e-10}, std::tuple{at::kFloat, at::kFloat, 2e-5},
+          std::tuple{at::kFloat, at::kBFloat16, 2e-5}, std::tuple{at::kFloat, at::kHalf, 2e-5}}) {
+      const Inputs in = make_inputs(shape, short_type);
+      const auto run = [&](at::ScalarType t, at::ScalarType branch_type, bool apart) {
+        const at::Tensor x = in.x.to(t).clone().requires_grad_(), branch_bias = (in.weight + 1).to(t).requires_grad_();
+        const at::Tensor branch = in.branch.to(branch_type), weight = in.weight.to(t), bias = in.bias.to(t);
+        const NormalizedSum result = apart ? add_layer_norm(x, branch, weight, bias, kEps, branch_type, branch_bias)
+                                           : plain(x, branch + branch_bias, weight, bias);
+        const at::Tensor loss =
+            (result.normalized.to(at::kDouble) * in.out_slope).sum() + (result.sum.to(at::kDouble) * in.sum_slope).sum();
+        auto all = torch::autograd::grad({loss}, {x, branch_bias});
+        all.push_back(result.sum.detach());
+        return all;
+      };
+      const auto expected = run(at::kDouble, at::kDouble, false), got = run(type, short_type, true);
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_EQ(got[i].sizes(), expected[i].sizes());
+        const double size = std::max(expected[i].abs().max().item<double>(), 1.0);
+        EXPECT_LT((got[i].to(at::kDouble) - expected[i]).abs().max().item<double>(), tolerance * size)
+            << "tensor " << i << " of " << in.x.sizes() << " " << toString(short_type);
+      }
+    }
+  }
+}
+
+TEST(AddLayerNorm, SplitTokensAreThoseOfTheWhole) {
+  for (const int64_t width : {5, 64, 768}) {
+    for (const int64_t head : {0, 1, 4, 7}) {
+      for (const auto& [type, short_type] : {std::pair{at::kDouble, at::kDouble}, std::pair{at::kFloat, at::kBFloat16}}) {
+        const Inputs in = make_inputs({3, 7, width}, short_type);
+        const at::Tensor weight = in.weight.to(type), bias = in.bias.to(type), branch = in.branch.to(short_type);
+        const auto run = [&](bool split, bool uses_head, bool uses_rest) {
+          const at::Tensor x = in.x.to(type).clone().requires_grad_();
+          SplitTokens tokens;
+          if (split) {
+            tokens = add_layer_norm_split(x, branch, weight, bias, kEps, short_type, {}, head);
+          } else {
+            const at::Tensor whole = add_layer_norm(x, branch, weight, bias, kEps, short_type).normalized;
+            tokens = {whole.slice(1, 0, head), whole.slice(1, head)};
+          }
+          at::Tensor loss = at::zeros({}, in.x.options());
+          if (uses_head) loss = loss + (tokens.head.to(at::kDouble) * in.out_slope.slice(1, 0, head)).sum();
+          if (uses_rest) loss = loss + (tokens.rest.to(at::kDouble) * in.out_slope.slice(1, head)).sum();
+          return std::vector<at::Tensor>{tokens.head.detach(), tokens.rest.detach(), torch::autograd::grad({loss}, {x})[0]};
+        };
+        for (const auto& [uses_head, uses_rest] : {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}}) {
+          const auto got = run(true, uses_head, uses_rest), expected = run(false, uses_head, uses_rest);
+          for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i].equal(expected[i])) << i << " " << width << " " << head;
+        }
+      }
+    }
+  }
+  const Inputs in = make_inputs({2, 3, 8}, at::kDouble);
+  EXPECT_THROW(add_layer_norm_split(in.x, {}, in.weight, in.bias, kEps, at::kDouble, {}, 4), Error);
+}
+
 TEST(AddLayerNorm, RowsThatBeginWithinAVector) {
   const Inputs in = make_inputs({6, 12}, at::kDouble);
   const at::Tensor x = in.x.to(at::kFloat), weight = in.weight.to(at::kFloat), bias = in.bias.to(at::kFloat);
@@ -111,6 +170,7 @@ TEST(AddLayerNorm, ShapesThatDoNotFitAreRefused) {
   const Inputs in = make_inputs({2, 3, 8}, at::kDouble);
   EXPECT_THROW(add_layer_norm(in.x, in.branch[0], in.weight, in.bias, kEps, at::kDouble), Error);
   EXPECT_THROW(add_layer_norm(in.x, {}, in.weight.narrow(0, 0, 7), in.bias, kEps, at::kDouble), Error);
+  EXPECT_THROW(add_layer_norm(in.x, {}, in.weight, in.bias, kEps, at::kDouble, in.bias), Error);  // the bias of no branch
 }
 
 }  // namespace

@@ -265,9 +265,10 @@ bool TrainStep::one_pass_everywhere() const {
 }
 
 at::Tensor TrainStep::run_passes(Inputs& inputs) {
-  arena_.grads().zero_();  // for parameters that a loss does not reach
-  working_.forget();
   const std::vector<Pass> passes = share_.passes(micro_batch_);
+  const bool only_pass = passes.size() == 1 && !reducer_;
+  if (!only_pass) arena_.grads().zero_();  // for parameters that a loss does not reach
+  working_.forget();
   at::Tensor total = at::zeros({}, at::TensorOptions(device_).dtype(at::kDouble));
   for (size_t i = 0; i < passes.size(); ++i) {
     const Pass& pass = passes[i];
@@ -282,7 +283,11 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
     const StepTrace::Span span(trace_, "backward");
     enter_phase(RankPhase::kBackward);
     (scaler_.enabled() ? loss * scaler_.scale() : loss).backward();
-    working_.collect(/*add=*/!first_pass_);
+    if (only_pass) {
+      working_.collect_only_pass();
+    } else {
+      working_.collect(/*add=*/!first_pass_);
+    }
     total = total + loss.detach();
   }
   return total;

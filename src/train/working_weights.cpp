@@ -4,15 +4,17 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <set>
 
 #include "kernels/collect_gradients.h"
+#include "nn/blocks/product_parameters.h"
 #include "train/precision.h"
 
 namespace tessera {
 namespace {
 
-// Weights that autocast would turn: those of convolutions and linear layers, which nothing else reads.
+// Weights that autocast would turn: those of convolutions and linear layers, and what modules name, which nothing else reads.
 std::set<const at::TensorImpl*> product_weights(const SegmentationModel& model) {
   std::set<const at::TensorImpl*> found;
   const auto add = [&](const auto* layer) {
@@ -22,6 +24,9 @@ std::set<const at::TensorImpl*> product_weights(const SegmentationModel& model) 
     add(dynamic_cast<const torch::nn::Conv2dImpl*>(module.get()));
     add(dynamic_cast<const torch::nn::ConvTranspose2dImpl*>(module.get()));
     add(dynamic_cast<const torch::nn::LinearImpl*>(module.get()));
+    if (const auto* named = dynamic_cast<const ProductParameters*>(module.get())) {
+      for (const at::Tensor& parameter : named->product_parameters()) found.insert(parameter.unsafeGetTensorImpl());
+    }
   }
   return found;
 }
@@ -61,6 +66,12 @@ WorkingWeights::Scope::~Scope() {
 
 void WorkingWeights::forget() {
   for (Place& place : places_) place.parameter.mutable_grad().reset();
+}
+
+void WorkingWeights::collect_only_pass() {
+  const auto reached = [](const Place& place) { return place.parameter.grad().defined(); };
+  if (!std::all_of(places_.begin(), places_.end(), reached)) arena_.grads().zero_();
+  collect(/*add=*/false);
 }
 
 void WorkingWeights::collect(int64_t begin, int64_t end, bool add) {

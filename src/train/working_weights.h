@@ -34,6 +34,8 @@ class WorkingWeights {
   // Moves the gradients of the parameters that lie within [begin, end) of the arena there.
   void collect(int64_t begin, int64_t end, bool add);
   void collect(bool add) { collect(0, arena_.grads().numel(), add); }
+  // The same for all, after the only pass of a step: what has no gradient gets 0, so that the arena need not be cleared before.
+  void collect_only_pass();
 
  private:
   struct Place {

@@ -43,6 +43,17 @@ TEST(WorkingWeights, GradientsAreThoseOfAutocast) {
       working.collect(half, arena.grads().numel(), /*add=*/true);
       working.collect(/*add=*/true);
       EXPECT_TRUE(arena.grads().equal(2 * expected));
+      backward();
+      working.collect_only_pass();
+      EXPECT_TRUE(arena.grads().equal(expected));
+      backward();
+      const GradientPlace left_out = arena.places()[2];  // as if the loss did not reach it
+      at::Tensor(left_out.parameter).mutable_grad().reset();
+      arena.grads().fill_(7);
+      working.collect_only_pass();
+      at::Tensor without = expected.clone();
+      without.narrow(0, left_out.offset, left_out.numel).zero_();
+      EXPECT_TRUE(arena.grads().equal(without));
     }
     for (const GradientPlace& place : arena.places()) {
       EXPECT_EQ(place.parameter.data_ptr<float>(), arena.params().data_ptr<float>() + place.offset);

@@ -3,6 +3,8 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "kernels/fused.h"
+#include "kernels/join_tokens.h"
 #include "tensor/position_embed.h"
 
 namespace tessera {
@@ -69,16 +71,20 @@ VitImpl::VitImpl(const VitOptions& options) : options_(options) {
 
 at::Tensor VitImpl::embed(const at::Tensor& x) {
   const at::Tensor patches = patch_embed_(x);
-  std::vector<at::Tensor> tokens{cls_token_.expand({x.size(0), -1, -1})};
-  if (options_.distilled) tokens.push_back(dist_token_.expand({x.size(0), -1, -1}));
-  tokens.push_back(patches);
+  const at::Tensor tokens = options_.distilled ? at::cat({cls_token_, dist_token_}, 1) : cls_token_;
   const at::Tensor positions = resize_position_embed(pos_embed_, own_grid_, grid(x.size(2), x.size(3)), prefix(),
                                                      options_.position_resize == PositionResize::kBicubic);
-  return pos_drop_(at::cat(tokens, 1) + positions);
+  if (takes_fused_transformer(x))
+    return pos_drop_(join_tokens(patches, tokens.flatten(0, 1), positions.flatten(0, 1), /*tokens_first=*/true));
+  return pos_drop_(at::cat({tokens.expand({x.size(0), -1, -1}), patches}, 1) + positions);
 }
 
 at::Tensor VitImpl::forward(const at::Tensor& x) {
   return run_blocks(blocks_, embed(x), norm_);
+}
+
+at::Tensor VitImpl::patches(const at::Tensor& x) {
+  return run_blocks_split(blocks_, embed(x), norm_, prefix()).rest;
 }
 
 at::Tensor VitImpl::attention(const at::Tensor& x, int64_t layer) {

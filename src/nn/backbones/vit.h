@@ -41,6 +41,9 @@ class VitImpl : public torch::nn::Module {
   // x: (N, channels, H, W). Result: all tokens after the last norm, (N, prefix() + h * w, width).
   at::Tensor forward(const at::Tensor& x);
 
+  // The patches among them: (N, h * w, width).
+  at::Tensor patches(const at::Tensor& x);
+
   // The attention weights of a layer: (N, heads, T, T) with T = prefix() + h * w.
   at::Tensor attention(const at::Tensor& x, int64_t layer);
 

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "kernels/fused.h"
 #include "nn/model.h"
 #include "support/fixtures.h"
 #include "support/made_values.h"
@@ -22,7 +23,7 @@ VitOptions tiny() {
   return options;
 }
 
-TEST(Vit, AgreesWithTimmAtOddSizes) {
+void expect_timm() {
   const nlohmann::json fixture = testing::load_fixture("vit.json");
   ASSERT_FALSE(fixture.at("timm").empty());
   for (const auto& row : fixture.at("timm")) {
@@ -36,8 +37,18 @@ TEST(Vit, AgreesWithTimmAtOddSizes) {
       const at::Tensor tokens = vit(x);
       testing::expect_picked(tokens, row.at("tokens"), tolerance, "tokens");
       testing::expect_gradients(*vit, tokens, row.at("gradients"), tolerance);
+      EXPECT_TRUE(torch::allclose(vit->patches(x), tokens.slice(1, vit->prefix()), 0, tolerance));
     }
   }
+}
+
+TEST(Vit, AgreesWithTimmAtOddSizes) {
+  expect_timm();
+}
+
+TEST(Vit, AgreesWithTimmWithFusedKernels) {
+  const FusedTransformerGuard fused;
+  expect_timm();
 }
 
 // timm's counts at 224 pixels, less the head of 1000 classes (1000 x width + 1000).

@@ -5,7 +5,7 @@
 namespace tessera {
 
 at::Tensor ElementDropoutImpl::forward(const at::Tensor& x) {
-  if (!is_training() || rate_ == 0 || x.size(0) == 0) return x;
+  if (!drops() || x.size(0) == 0) return x;
   return x * factors(x, x.numel() / x.size(0), rate_).view(x.sizes());
 }
 

@@ -8,6 +8,7 @@ class ElementDropoutImpl : public RandomLayer {
  public:
   explicit ElementDropoutImpl(double rate) : rate_(rate) {}
   at::Tensor forward(const at::Tensor& x);
+  bool drops() const { return is_training() && rate_ > 0; }
 
  private:
   double rate_;

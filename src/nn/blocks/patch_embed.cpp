@@ -2,8 +2,9 @@
 
 #include <torch/types.h>
 
-#include "kernels/bias_gradient.h"
 #include "kernels/fused.h"
+#include "nn/blocks/linear.h"
+#include "tensor/product_type.h"
 
 namespace tessera {
 namespace {
@@ -16,8 +17,10 @@ at::Tensor multiply_patches(const at::Tensor& x, const torch::nn::Conv2d& layer,
                                  .reshape({samples, rows, patch, columns, patch * channels})
                                  .transpose(2, 3)
                                  .reshape({samples, rows * columns, patch * patch * channels});
-  const at::Tensor weight = layer->weight.permute({0, 2, 3, 1}).reshape({-1, patch * patch * channels});
-  return with_bias_gradient(at::linear(patches, weight, layer->bias.detach()), layer->bias);
+  // Turned before it is reshaped: autocast keeps casts of parameters only.
+  const at::Tensor turned = at::autocast::cached_cast(product_type(x), layer->weight, x.device().type());
+  const at::Tensor weight = turned.permute({0, 2, 3, 1}).reshape({-1, patch * patch * channels});
+  return linear_with_bias(patches, weight, layer->bias);
 }
 
 }  // namespace

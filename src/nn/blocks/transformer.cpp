@@ -6,11 +6,11 @@
 
 #include "core/error.h"
 #include "kernels/bias_gelu.h"
-#include "kernels/bias_gradient.h"
 #include "kernels/fused.h"
 #include "kernels/layer_norm.h"
 #include "kernels/self_attention.h"
 #include "nn/blocks/checkpointed.h"
+#include "nn/blocks/linear.h"
 #include "tensor/product_type.h"
 
 namespace tessera {
@@ -18,10 +18,10 @@ namespace {
 
 namespace nn = torch::nn;
 
-// at::linear adds the bias inside the product; torch::nn::Linear does not for inputs of three dimensions.
-at::Tensor linear(nn::Linear& layer, const at::Tensor& x) {
-  if (!takes_fused_transformer(x)) return at::linear(x, layer->weight, layer->bias);
-  return with_bias_gradient(at::linear(x, layer->weight, layer->bias.detach()), layer->bias);
+// A branch's last product.
+ResidualBranch branch_of(nn::Linear& layer, const at::Tensor& x, bool bias_apart, ElementDropout& dropout) {
+  if (bias_apart && !dropout->drops() && takes_fused_transformer(x)) return {at::linear(x, layer->weight), layer->bias};
+  return {dropout(linear_with_bias(x, layer->weight, layer->bias)), {}};
 }
 
 at::Tensor softmax_weights(const at::Tensor& queries, const at::Tensor& keys) {
@@ -33,11 +33,16 @@ nn::LayerNorm layer_norm(const TransformerOptions& options) {
   return nn::LayerNorm(nn::LayerNormOptions({options.width}).eps(options.norm_eps));
 }
 
-// x + branch (undefined: 0) and the norm of it.
-NormalizedSum add_norm(const at::Tensor& x, const at::Tensor& branch, nn::LayerNorm& norm) {
-  if (takes_fused_transformer(x) && x.scalar_type() == norm->weight.scalar_type())
-    return add_layer_norm(x, branch, norm->weight, norm->bias, norm->options.eps(), product_type(x));
-  const at::Tensor sum = branch.defined() ? x + branch : x;
+bool takes_fused_norm(const at::Tensor& x, const nn::LayerNorm& norm) {
+  return takes_fused_transformer(x) && x.scalar_type() == norm->weight.scalar_type();
+}
+
+// The sum of the tokens and the norm of it.
+NormalizedSum add_norm(const ResidualTokens& x, nn::LayerNorm& norm) {
+  if (takes_fused_norm(x.sum, norm))
+    return add_layer_norm(x.sum, x.branch.value, norm->weight, norm->bias, norm->options.eps(), product_type(x.sum),
+                          x.branch.bias);
+  const at::Tensor sum = x.value();
   return {sum, norm(sum)};
 }
 
@@ -55,7 +60,10 @@ AttentionImpl::AttentionImpl(const TransformerOptions& options)
 
 std::vector<at::Tensor> AttentionImpl::queries_keys_values(const at::Tensor& x) {
   const int64_t samples = x.size(0), tokens = x.size(1), width = x.size(2);
-  return linear(qkv_, x).view({samples, tokens, 3, heads_, width / heads_}).permute({2, 0, 3, 1, 4}).unbind(0);
+  return linear_with_bias(x, qkv_->weight, qkv_->bias)
+      .view({samples, tokens, 3, heads_, width / heads_})
+      .permute({2, 0, 3, 1, 4})
+      .unbind(0);
 }
 
 at::Tensor AttentionImpl::weights(const at::Tensor& x) {
@@ -63,18 +71,18 @@ at::Tensor AttentionImpl::weights(const at::Tensor& x) {
   return softmax_weights(parts[0], parts[1]);
 }
 
-at::Tensor AttentionImpl::forward(const at::Tensor& x) {
+ResidualBranch AttentionImpl::forward(const at::Tensor& x, bool bias_apart) {
   // The fused attention draws its dropout from the device's generator, so it cannot be used with one that is a function of
   // the sample.
   const bool drops = is_training() && attention_dropout_ > 0;
   if (!drops && takes_fused_transformer(x)) {
-    const at::Tensor qkv = at::linear(x, qkv_->weight, qkv_->bias.detach());
-    return proj_drop_(linear(proj_, self_attention(qkv, qkv_->bias, heads_)));
+    const at::Tensor qkv = at::linear(x, qkv_->weight, at::GradMode::is_enabled() ? qkv_->bias.detach() : qkv_->bias);
+    return branch_of(proj_, self_attention(qkv, qkv_->bias, heads_), bias_apart, proj_drop_);
   }
   const auto parts = queries_keys_values(x);
   const at::Tensor mixed = drops ? attn_drop_(softmax_weights(parts[0], parts[1])).matmul(parts[2])
                                  : at::scaled_dot_product_attention(parts[0], parts[1], parts[2]);
-  return proj_drop_(linear(proj_, mixed.transpose(1, 2).reshape(x.sizes())));
+  return branch_of(proj_, mixed.transpose(1, 2).reshape(x.sizes()), bias_apart, proj_drop_);
 }
 
 MlpImpl::MlpImpl(const TransformerOptions& options) {
@@ -84,13 +92,19 @@ MlpImpl::MlpImpl(const TransformerOptions& options) {
   drop2_ = register_module("drop2", ElementDropout(options.dropout));
 }
 
-at::Tensor MlpImpl::forward(const at::Tensor& x) {
-  const at::Tensor hidden =
-      takes_fused_transformer(x) ? bias_gelu(at::linear(x, fc1_->weight), fc1_->bias) : at::gelu(linear(fc1_, x));
-  return drop2_(linear(fc2_, drop1_(hidden)));
+ResidualBranch MlpImpl::forward(const at::Tensor& x, bool bias_apart) {
+  const at::Tensor hidden = takes_fused_transformer(x) ? bias_gelu(at::linear(x, fc1_->weight), fc1_->bias)
+                                                       : at::gelu(linear_with_bias(x, fc1_->weight, fc1_->bias));
+  return branch_of(fc2_, drop1_(hidden), bias_apart, drop2_);
 }
 
-TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options) : checkpoint_(options.checkpoint) {
+at::Tensor ResidualTokens::value() const {
+  if (!branch.value.defined()) return sum;
+  return sum + (branch.bias.defined() ? branch.value + branch.bias : branch.value);
+}
+
+TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options)
+    : checkpoint_(options.checkpoint), drop_path_(options.drop_path) {
   norm1_ = register_module("norm1", layer_norm(options));
   attn_ = register_module("attn", Attention(options));
   drop_path1_ = register_module("drop_path1", DropPath(options.drop_path));
@@ -107,9 +121,15 @@ ResidualTokens TransformerBlockImpl::advance(const ResidualTokens& x) {
 }
 
 ResidualTokens TransformerBlockImpl::compute(const ResidualTokens& x) {
-  const NormalizedSum arrived = add_norm(x.sum, x.branch, norm1_);
-  const NormalizedSum attended = add_norm(arrived.sum, drop_path1_(attn_(arrived.normalized)), norm2_);
-  return {attended.sum, drop_path2_(mlp_(attended.normalized))};
+  const auto kept = [](DropPath& path, const ResidualBranch& branch) {
+    return ResidualBranch{path(branch.value), branch.bias};
+  };
+  const NormalizedSum arrived = add_norm(x, norm1_);
+  const ResidualBranch mixed = kept(drop_path1_, attn_(arrived.normalized, /*bias_apart=*/!drops_paths()));
+  const NormalizedSum attended = add_norm({arrived.sum, mixed}, norm2_);
+  // A checkpoint needs the sum at once.
+  const bool bias_apart = !drops_paths() && !checkpoint_;
+  return {attended.sum, kept(drop_path2_, mlp_(attended.normalized, bias_apart))};
 }
 
 at::Tensor TransformerBlockImpl::attention(const at::Tensor& x) {
@@ -127,10 +147,27 @@ std::vector<TransformerBlock> stack_blocks(nn::ModuleList& list, int64_t layers,
   return blocks;
 }
 
-at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x, nn::LayerNorm& norm) {
+namespace {
+
+ResidualTokens advance_all(std::vector<TransformerBlock>& blocks, const at::Tensor& x) {
   ResidualTokens tokens{x, {}};
   for (TransformerBlock& block : blocks) tokens = block->advance(tokens);
-  return add_norm(tokens.sum, tokens.branch, norm).normalized;
+  return tokens;
+}
+
+}  // namespace
+
+at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x, nn::LayerNorm& norm) {
+  return add_norm(advance_all(blocks, x), norm).normalized;
+}
+
+SplitTokens run_blocks_split(std::vector<TransformerBlock>& blocks, const at::Tensor& x, nn::LayerNorm& norm, int64_t head) {
+  const ResidualTokens tokens = advance_all(blocks, x);
+  if (takes_fused_norm(tokens.sum, norm))
+    return add_layer_norm_split(tokens.sum, tokens.branch.value, norm->weight, norm->bias, norm->options.eps(),
+                                product_type(tokens.sum), tokens.branch.bias, head);
+  const at::Tensor whole = add_norm(tokens, norm).normalized;
+  return {whole.slice(1, 0, head), whole.slice(1, head)};
 }
 
 at::Tensor attention_of(std::vector<TransformerBlock>& blocks, at::Tensor x, int64_t layer) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <torch/nn.h>
 
+#include "kernels/layer_norm.h"
 #include "nn/blocks/dropout.h"
 #include "nn/blocks/element_dropout.h"
 
@@ -17,11 +18,17 @@ struct TransformerOptions {
   bool checkpoint = false;  // a layer keeps only its input and runs again in the backward pass
 };
 
+// What a layer adds to its tokens. `bias`: of the product that made it, not added yet; undefined: 0, or in `value` already.
+struct ResidualBranch {
+  at::Tensor value, bias;
+};
+
 // Multi-head self-attention over (N, T, width), with one projection for queries, keys and values.
 class AttentionImpl : public torch::nn::Module {
  public:
   explicit AttentionImpl(const TransformerOptions& options);
-  at::Tensor forward(const at::Tensor& x);
+  // bias_apart: the last bias may be left to whoever adds the branch.
+  ResidualBranch forward(const at::Tensor& x, bool bias_apart);
   at::Tensor weights(const at::Tensor& x);  // (N, heads, T, T), rows sum to 1
 
  private:
@@ -38,7 +45,7 @@ TORCH_MODULE(Attention);
 class MlpImpl : public torch::nn::Module {
  public:
   explicit MlpImpl(const TransformerOptions& options);
-  at::Tensor forward(const at::Tensor& x);
+  ResidualBranch forward(const at::Tensor& x, bool bias_apart);
 
  private:
   torch::nn::Linear fc1_{nullptr}, fc2_{nullptr};
@@ -50,9 +57,9 @@ TORCH_MODULE(Mlp);
 // its own pass over the tokens.
 struct ResidualTokens {
   at::Tensor sum;
-  at::Tensor branch;  // undefined: 0
+  ResidualBranch branch;  // undefined: 0
 
-  at::Tensor value() const { return branch.defined() ? sum + branch : sum; }
+  at::Tensor value() const;
 };
 
 // A pre-norm transformer layer with the parameter names of timm's Block.
@@ -65,8 +72,10 @@ class TransformerBlockImpl : public torch::nn::Module {
 
  private:
   ResidualTokens compute(const ResidualTokens& x);
+  bool drops_paths() const { return is_training() && drop_path_ > 0; }
 
   bool checkpoint_;
+  double drop_path_;
   torch::nn::LayerNorm norm1_{nullptr}, norm2_{nullptr};
   Attention attn_{nullptr};
   Mlp mlp_{nullptr};
@@ -79,6 +88,10 @@ std::vector<TransformerBlock> stack_blocks(torch::nn::ModuleList& list, int64_t 
 
 // Runs all blocks, then `norm`: a transformer's last lines.
 at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x, torch::nn::LayerNorm& norm);
+
+// The same tokens as two tensors: the first `head` of each sample, and the others.
+SplitTokens run_blocks_split(std::vector<TransformerBlock>& blocks, const at::Tensor& x, torch::nn::LayerNorm& norm,
+                             int64_t head);
 
 // Runs the blocks before `layer`, then returns that block's attention weights on their output: (N, heads, T, T).
 at::Tensor attention_of(std::vector<TransformerBlock>& blocks, at::Tensor x, int64_t layer);

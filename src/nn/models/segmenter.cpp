@@ -3,6 +3,11 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "kernels/fused.h"
+#include "kernels/join_tokens.h"
+#include "kernels/layer_norm.h"
+#include "kernels/unit_rows.h"
+#include "nn/blocks/linear.h"
 #include "nn/blocks/resize.h"
 #include "nn/init_transformer.h"
 
@@ -48,16 +53,23 @@ MaskDecoderImpl::MaskDecoderImpl(const TransformerOptions& options, int64_t laye
 }
 
 at::Tensor MaskDecoderImpl::with_classes(const at::Tensor& tokens) {
-  const at::Tensor projected = at::linear(tokens, proj_dec_->weight, proj_dec_->bias);
+  const at::Tensor projected = linear_with_bias(tokens, proj_dec_->weight, proj_dec_->bias);
+  if (takes_fused_transformer(tokens)) return join_tokens(projected, cls_emb_.flatten(0, 1), {}, /*tokens_first=*/false);
   return at::cat({projected, cls_emb_.expand({tokens.size(0), -1, -1})}, 1);
 }
 
 at::Tensor MaskDecoderImpl::forward(const at::Tensor& tokens) {
-  const at::Tensor x = run_blocks(blocks_, with_classes(tokens), decoder_norm_);
-  const auto unit = [](const at::Tensor& v) { return v / v.norm(2, -1, /*keepdim=*/true); };
-  const at::Tensor patches = unit(x.slice(1, 0, tokens.size(1)).matmul(proj_patch_));
-  const at::Tensor classes = unit(x.slice(1, tokens.size(1)).matmul(proj_classes_));
-  return mask_norm_(patches.matmul(classes.transpose(1, 2)));
+  const SplitTokens x = run_blocks_split(blocks_, with_classes(tokens), decoder_norm_, tokens.size(1));
+  const bool fused = takes_fused_transformer(tokens);
+  const auto unit = [fused](const at::Tensor& v) { return fused ? unit_rows(v) : v / v.norm(2, -1, /*keepdim=*/true); };
+  const at::Tensor patches = unit(x.head.matmul(proj_patch_)), classes = unit(x.rest.matmul(proj_classes_));
+  if (!fused) return mask_norm_(patches.matmul(classes.transpose(1, 2)));
+  // The GPU's fast products need rows of a multiple of 16 bytes.
+  const int64_t count = classes.size(1), missing = (8 - count % 8) % 8;
+  const at::Tensor filled = missing > 0 ? at::constant_pad_nd(classes, {0, 0, 0, missing}) : classes;
+  const at::Tensor masks = patches.matmul(filled.transpose(1, 2)).slice(2, 0, count);
+  const at::ScalarType type = mask_norm_->weight.scalar_type();
+  return add_layer_norm(masks.to(type), {}, mask_norm_->weight, mask_norm_->bias, mask_norm_->options.eps(), type).normalized;
 }
 
 at::Tensor MaskDecoderImpl::attention(const at::Tensor& tokens, int64_t layer) {
@@ -82,7 +94,7 @@ SegmenterImpl::SegmenterImpl(const SegmenterConfig& config, const ModelShape& sh
 }
 
 at::Tensor SegmenterImpl::patch_tokens(const at::Tensor& x) {
-  return encoder_(x).slice(1, encoder_->prefix());
+  return encoder_->patches(x);
 }
 
 at::Tensor SegmenterImpl::class_masks(const at::Tensor& x) {

@@ -3,6 +3,7 @@
 
 #include "config/segmenter_config.h"
 #include "nn/backbones/vit.h"
+#include "nn/blocks/product_parameters.h"
 #include "nn/model.h"
 
 namespace tessera {
@@ -25,11 +26,12 @@ class LinearDecoderImpl : public PatchDecoder {
 
 // Transformer layers over patches and one learned embedding per class; a logit is the cosine between a patch and a class,
 // normalised over classes.
-class MaskDecoderImpl : public PatchDecoder {
+class MaskDecoderImpl : public PatchDecoder, public ProductParameters {
  public:
   MaskDecoderImpl(const TransformerOptions& options, int64_t layers, int64_t classes);
   at::Tensor forward(const at::Tensor& tokens) override;
   at::Tensor attention(const at::Tensor& tokens, int64_t layer);  // (N, heads, T + classes, T + classes), classes last
+  std::vector<at::Tensor> product_parameters() const override { return {proj_patch_, proj_classes_}; }
 
  private:
   at::Tensor with_classes(const at::Tensor& tokens);
