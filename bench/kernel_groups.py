@@ -13,7 +13,7 @@ KERNELS = (
     ("attention", r"sdpa|flash|cudnn::fusion|fmha|attention"),
     ("upsample and loss", r"cell_kernel|gather_parts|tile_(sums|gradient)|pixel_(sums|gradient)|plane_|nll_loss|log_softmax|SpatialSoftMax|upsample_bilinear2d.*float"),
     ("depthwise convolution", r"depthwise|conv2d_grouped|c1_k1|tensorTransform"),
-    ("convolution, product", r"xmma|nvjet|cutlass|gemm|splitK|conv2d|implicit|triton_tem|AddPadding|init_device_workspace|cublas|nchwToNhwc|nhwcToNchw"),
+    ("convolution, product", r"xmma|nvjet|cutlass|gemm|splitK|conv2d|implicit|triton_tem|AddPadding|init_device_workspace|cublas|nchwToNhwc|nhwcToNchw|patch_rows"),
     ("layer norm, GELU", r"layer_norm|bias_gelu|join_heads|sum_rows|join_tokens|unit_rows|gelu|GammaBeta|RowwiseMoments"),
     ("batch norm", r"tessera.*NormRows|moments_kernel|batch_norm|_norm"),
     ("optimizer, gradients", r"optimizer_kernel|square_sums|collect_kernel|multi_tensor|FusedSgd"),
@@ -24,11 +24,11 @@ OPERATIONS = (
     ("attention", r"scaled_dot_product"),
     ("upsample and loss", r"upsample_|label_counts"),
     ("depthwise convolution", r"depthwise"),
-    ("convolution, product", r"aten::"),
+    ("convolution, product", r"aten::|patch_rows"),
     ("layer norm, GELU", r"layer_norm|bias_gelu|join_heads|sum_rows|join_tokens|unit_rows"),
-    ("batch norm", r"norm_moments|norm_act"),
+    ("batch norm", r"norm_moments|norm_act|norm_pool"),
     ("optimizer, gradients", r"optimizer_step|gradient_norm|collect"),
-    ("resize, pool, concat", r"resize|pool|join|split"),
+    ("resize, pool, concat", r"resize|pool|join|split|doubled"),
     ("other", r""),
 )
 

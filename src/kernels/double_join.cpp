@@ -63,7 +63,8 @@ struct DoubleJoinFunction : torch::autograd::Function<DoubleJoinFunction> {
     ctx->saved_data["size"] = x.sizes().vec();
     const bool lies_there = given.memory.defined();
     const at::Tensor out = lies_there ? given.memory.alias() : room_beside(weight.size(1), skip).room;
-    op.call(out, rows.mm(matrix), bias, lies_there ? std::nullopt : OptionalTensor(skip));
+    op.call(lies_there ? out.narrow(1, 0, weight.size(1)) : out, rows.mm(matrix), bias,
+            lies_there ? std::nullopt : OptionalTensor(skip));
     return out;
   }
 
@@ -113,8 +114,8 @@ at::Tensor double_join(const at::Tensor& x, const at::Tensor& weight, const at::
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
-  // rows: (N H W, 4 C), the pixels of each window one after another; out: (N, C + S, 2 H, 2 W), whose last channels are left
-  // alone without a skip.
+  // rows: (N H W, 4 C), the pixels of each window one after another; out: (N, C + S, 2 H, 2 W), or C channels
+  // without a skip.
   m.def("put_doubled(Tensor(a!) out, Tensor rows, Tensor bias, Tensor? skip) -> ()");
   m.def("take_doubled(Tensor x) -> (Tensor rows, Tensor sums)");
 }
