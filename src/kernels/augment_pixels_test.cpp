@@ -38,7 +38,7 @@ std::vector<PixelMix> some_mixes(double height, double width) {
 const std::vector<ColorChange> kChanges = {
     {.brightness = 0.11, .contrast = 1.3, .contrast_last = false, .saturation = 1.4, .hue = 31},
     {.brightness = -0.07, .contrast = 0.6, .contrast_last = true, .saturation = 0.55, .hue = -170},
-    {.contrast = 1.45, .contrast_last = true}};
+    {.contrast = 1.437, .contrast_last = true}};
 
 at::Tensor colors_of(double max_value) {
   std::vector<PixelColor> rows;
@@ -54,7 +54,7 @@ std::vector<double> plain_colors(std::vector<double> v, const ColorChange& chang
     if (!change.contrast_last) x = clip(x * change.contrast);
   }
   const double high = *std::max_element(v.begin(), v.end()), low = *std::min_element(v.begin(), v.end()), chroma = high - low;
-  if (v.size() == 3 && chroma > 0) {
+  if (v.size() == 3 && chroma > 0 && high > 0) {
     double sector = high == v[0]   ? (v[1] - v[2]) / chroma
                     : high == v[1] ? 2 + (v[2] - v[0]) / chroma
                                    : 4 + (v[0] - v[1]) / chroma;
