@@ -21,6 +21,8 @@ struct WeightPlan {
 // m16 tiles of classes that a warp has, and its threads at most.
 template <int kChannels>
 inline constexpr int kSlices = kChannels > 2 ? 1 : 2;
+template <int kChannels>
+inline constexpr int kWeightThreads = kChannels > 2 ? 320 : 256;  // 160 classes of more channels, 256 of few
 
 template <int kChannels>
 WeightPlan plan_weights(const ClassifierArguments& a) {
@@ -71,7 +73,7 @@ struct WeightMemory {
 // logits are computed again, classes down and pixels across, so that their gradient is the A of the product with the features.
 // Traffic: the features and 8 bytes a pixel are read once.
 template <class S, int kChannels>
-__global__ void __launch_bounds__(256, 2)
+__global__ void __launch_bounds__(kWeightThreads<kChannels>, kChannels > 2 ? 1 : 2)
     classifier_weights_kernel(const ClassifierArguments a, const WeightPlan plan, const PixelSoftmax* softmax, float* parts) {
   constexpr int kTall = kSlices<kChannels>;
   auto& memory = *shared_memory<WeightMemory<kChannels>>();
