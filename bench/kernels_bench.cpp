@@ -1,16 +1,22 @@
 // The fused loss and argmax beside the same in plain torch ops, on the CPU: milliseconds of processor time of all threads, best
 // of several rounds. Processor time rather than the clock's: it hardly depends on what else the machine does. ninja -C build
 // kernels_bench && OMP_NUM_THREADS=1 build/bin/kernels_bench
+// `kernels_bench cuda` measures the fused classifier and loss on a GPU beside product, loss and their gradients one by one.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
+#include <string_view>
 
+#include "kernels/classifier_loss.h"
 #include "kernels/upsample_argmax.h"
 #include "kernels/upsample_loss.h"
+#include "tensor/device.h"
 
 namespace {
 
@@ -69,9 +75,56 @@ void run(const Case& c) {
       best_ms([&] { upsample_argmax(logits, c.size, c.size); }));
 }
 
+// Milliseconds of the clock, of one of many in a row.
+template <class Work>
+double gpu_ms(Work&& work) {
+  constexpr int kWarmUps = 5, kRounds = 30;
+  const c10::impl::VirtualGuardImpl device(at::kCUDA);
+  for (int i = 0; i < kWarmUps; ++i) work();
+  device.synchronizeDevice(0);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kRounds; ++i) work();
+  device.synchronizeDevice(0);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / kRounds;
+}
+
+void run_classifier(int64_t images, int64_t classes, int64_t channels, int64_t size) {
+  at::manual_seed(1);
+  const auto options = at::TensorOptions(at::kCUDA).dtype(at::kBFloat16);
+  const at::Tensor features =
+      at::randn({images, channels, size, size}, options.memory_format(at::MemoryFormat::ChannelsLast)).requires_grad_();
+  const at::Tensor weight = (0.1 * at::randn({classes, channels, 1, 1}, options)).requires_grad_();
+  const at::Tensor bias = at::zeros({classes}, options.dtype(at::kFloat)).requires_grad_();
+  // As in pictures: neighbours mostly have one label.
+  const at::Tensor labels = at::randint(classes, {images, size / 16, size / 16}, options.dtype(at::kShort))
+                                .repeat_interleave(16, 1)
+                                .repeat_interleave(16, 2);
+  const at::Tensor scale = at::scalar_tensor(1.0 / static_cast<double>(labels.numel()), options.dtype(at::kDouble));
+  const auto clear = [&] {
+    for (const at::Tensor* x : {&features, &weight, &bias}) x->mutable_grad().reset();
+  };
+  const double plain = gpu_ms([&] {
+    const at::Tensor rows = features.permute({0, 2, 3, 1}).reshape({-1, channels});
+    const at::Tensor logits = at::addmm(bias.to(at::kBFloat16), rows, weight.flatten(1).t());
+    (upsample_cross_entropy(logits.view({images, size, size, classes}).permute({0, 3, 1, 2}), labels) * scale).backward();
+    clear();
+  });
+  const double fused = gpu_ms([&] {
+    classifier_cross_entropy({features, weight, bias}, labels, {}, scale).backward();
+    clear();
+  });
+  fmt::print("classifier and loss, {} x {} x {} x {} -> {} classes: {:.2f} ms one by one, {:.2f} ms fused\n", images, channels,
+             size, size, classes, plain, fused);
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1 && std::string_view(arguments[1]) == "cuda") {
+    load_cuda_plugin();
+    for (const int64_t classes : {2, 19, 152, 256}) run_classifier(16, classes, 64, 512);
+    return 0;
+  }
   fmt::print("{} threads; loss forward and backward, processor ms\n{:43} {:>9} {:>9}\n", at::get_num_threads(), "", "plain",
              "fused");
   for (const Case& c : kCases) run(c);

@@ -16,69 +16,79 @@ struct ClassifierOutput {
   int tiles;              // of an image
 };
 
-// Both forms of the weights in shared memory, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there
-// is. `turned` has a row for each channel; classes are in the order in which a lane's words of B follow one another.
+// What a block keeps in shared memory, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is.
+// `weight` has a row for each class, `turned` one for each channel: in the order in which a lane's words of B follow one
+// another.
 template <int kClasses, int kChannels>
 struct ClassifierMemory {
   Words weight[32 * kClasses * kChannels * 4];
   Words turned[32 * kChannels * kClasses * 4];
-  float bias[32 * kClasses], spread[32 * kClasses];
+  Pack<float, 4> bias[16 * kClasses];  // of two classes, twice: what C begins with
+  float spread[32 * kClasses];
+  Words features[kClassifierWarps][kWarpPixels * kChannels * 4];
 
   __device__ void load(const ClassifierArguments& a) {
+    const auto number = [&](int c, int channel) -> unsigned {
+      return c < a.classes && channel < a.channels ? a.weight[c * a.channels + channel] : 0u;
+    };
     const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
     for (int i = thread; i < 32 * kClasses * kChannels * 4; i += threads) {
-      const int row = i / (kChannels * 4), chunk = i % (kChannels * 4);
-      const bool there = row < a.classes && chunk * 8 < a.channels;
-      weight[word_place<kChannels>(row, chunk / 4, chunk % 4)] =
-          there ? load_words(a.weight + static_cast<int64_t>(row) * a.channels + chunk * 8) : Words{};
-    }
-    for (int i = thread; i < 32 * kChannels * kClasses * 4; i += threads) {
-      const int row = i % (32 * kChannels), chunk = i / (32 * kChannels);
+      const int c = i / (kChannels * 4), group = i / 4 % kChannels, part = i % 4;
       Words words;
 #pragma unroll
       for (int t = 0; t < 4; ++t) {
-        const int c = chunk / 4 * 32 + 8 * t + chunk % 4 * 2;
-        const bool inside = row < a.channels;
-        const unsigned first = inside && c < a.classes ? a.weight[c * a.channels + row] : 0u;
-        const unsigned second = inside && c + 1 < a.classes ? a.weight[(c + 1) * a.channels + row] : 0u;
-        words.value[t] = first | second << 16;
+        const int channel = 32 * group + 8 * t + 2 * part;
+        words.value[t] = number(c, channel) | number(c, channel + 1) << 16;
       }
-      turned[word_place<kClasses>(row, chunk / 4, chunk % 4)] = words;
+      weight[word_place<kChannels>(c, group, part)] = words;
     }
-    for (int c = thread; c < 32 * kClasses; c += threads) {
-      bias[c] = c < a.classes ? a.bias[c] : kNoClass;
-      spread[c] = c < a.classes ? a.spread(c) : 0;
+    for (int i = thread; i < 32 * kChannels * kClasses * 4; i += threads) {
+      const int channel = i % (32 * kChannels), group = i / (32 * kChannels) / 4, part = i / (32 * kChannels) % 4;
+      Words words;
+#pragma unroll
+      for (int t = 0; t < 4; ++t) {
+        const int c = 32 * group + 8 * t + 2 * part;
+        words.value[t] = number(c, channel) | number(c + 1, channel) << 16;
+      }
+      turned[word_place<kClasses>(channel, group, part)] = words;
     }
+    const auto bias_of = [&](int c) { return c < a.classes ? a.bias[c] : kNoClass; };
+    for (int i = thread; i < 16 * kClasses; i += threads) {
+      const float first = bias_of(2 * i), second = bias_of(2 * i + 1);
+      bias[i] = {first, second, first, second};
+    }
+    for (int c = thread; c < 32 * kClasses; c += threads) spread[c] = c < a.classes ? a.spread(c) : 0;
   }
 };
 
-// The features of a warp's 16 pixels, as A: lane 4 r + q has 8 neighbouring channels of pixels r and r + 8 for each 32.
-template <int kChannels>
-struct PixelFeatures {
-  Words row[2][kChannels];
+// The 16 pixels of a warp's tile.
+struct TilePixels {
+  int64_t first;
+  int left;  // of the image, from there on
 
-  __device__ __forceinline__ void load(const ClassifierArguments& a, int64_t pixel, int left) {
-    const int lane = static_cast<int>(threadIdx.x) % 32, r = lane / 4, q = lane % 4;
+  __device__ __forceinline__ TilePixels(const ClassifierArguments& a, int tile, int tiles) {
+    const int image = tile / tiles, in_image = (tile - image * tiles) * kWarpPixels;
+    first = static_cast<int64_t>(image) * a.image_pixels + in_image;
+    left = a.image_pixels - in_image;
+  }
+  // Begins to copy their features; lane 4 r + q has parts q of rows r and r + 8.
+  template <int kChannels>
+  __device__ __forceinline__ void begin_features(const ClassifierArguments& a, int r, int q, Words* to) const {
+    const uint16_t* const from = a.features + first * a.channels + r * a.channels + 8 * q;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
 #pragma unroll
       for (int j = 0; j < kChannels; ++j) {
-        const bool there = r + 8 * h < left && 32 * j + 8 * q < a.channels;
-        row[h][j] = there ? load_words(a.features + (pixel + r + 8 * h) * a.channels + 32 * j + 8 * q) : Words{};
+        Words* const place = to + 8 * h * kChannels * 4 + word_place<kChannels>(r, j, q);
+        if (r + 8 * h < left && 32 * j + 8 * q < a.channels) {
+          begin_copy(place, from + 8 * h * a.channels + 32 * j);
+        } else {
+          *place = Words{};
+        }
       }
     }
   }
 };
-
-// Of the 16 pixels that come next: registers are too few to load them already.
-__device__ __forceinline__ void ask_for_features(const ClassifierArguments& a, int64_t pixel) {
-  constexpr int kLine = 64;  // numbers
-  const int lane = static_cast<int>(threadIdx.x) % 32, row = lane % 16;
-  for (int channel = lane / 16 * kLine; channel < a.channels; channel += 2 * kLine) {
-    if (pixel + row < static_cast<int64_t>(a.images) * a.image_pixels)
-      prefetch(a.features + (pixel + row) * a.channels + channel);
-  }
-}
 
 __device__ __forceinline__ float quad_sum(float value) {
   value += __shfl_xor_sync(kAllLanes, value, 1);
@@ -89,23 +99,55 @@ __device__ __forceinline__ float quad_max(float value) {
   return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
 }
 
-// Turns row kRow (0: r, 1: r + 8) of the logits into their gradient; returns the lane's part of the cross entropy.
+// Where a lane's two pixels have their labels. Few of a warp's tiles of 8 classes hold one, and only those are looked through.
+struct LabelPlaces {
+  unsigned tiles = 0;  // of all lanes
+  int place[2];        // from the lane's first class
+
+  __device__ __forceinline__ LabelPlaces(const PixelTarget (&targets)[2]) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int label = targets[h].label;
+      if (label >= 0) tiles |= 1u << label / 8;
+      place[h] = label - 2 * (static_cast<int>(threadIdx.x) % 4);
+    }
+#ifdef __CUDA_ARCH__
+    tiles = __reduce_or_sync(kAllLanes, tiles);
+#else
+    for (int distance = 1; distance < 32; distance *= 2) tiles |= __shfl_xor_sync(kAllLanes, tiles, distance);
+#endif
+  }
+  // work(pixel, number) for the numbers at the labels that the lane has.
+  template <int kTiles, class Work>
+  __device__ __forceinline__ void visit(float (&z)[kTiles][4], const Work& work) const {
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+      if ((tiles >> t & 1) == 0) continue;
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+          if (place[h] == 8 * t + j) work(h, z[t][2 * h + j]);
+        }
+      }
+    }
+  }
+};
+
+// Turns row kRow (0: r, 1: r + 8) of the logits into weight * softmax - spread; returns the lane's part of what the pixel adds
+// to the cross entropy, but for the logit at the label.
 template <int kRow, int kTiles>
 __device__ __forceinline__ float softmax_row(float (&z)[kTiles][4], const PixelTarget& target, float smoothing,
                                              const float* spread, float& shift) {
   const int q = static_cast<int>(threadIdx.x) % 4;
-  const int place = target.label - 2 * q;  // of the label, from the lane's first class
-  float most = z[0][2 * kRow], at_label = 0, spreads = 0;
+  float most = z[0][2 * kRow], spreads = 0;
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      const float logit = z[t][2 * kRow + j];
-      most = fmaxf(most, logit);  // skips what is not a number, which the sum then is
-      if (place == 8 * t + j) at_label = logit;
-    }
+    for (int j = 0; j < 2; ++j) most = fmaxf(most, z[t][2 * kRow + j]);  // skips what is not a number, which the sum then is
   }
-  if (smoothing > 0) {
+  const bool spreads_out = smoothing > 0 && target.label >= 0;
+  if (spreads_out) {
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
@@ -128,13 +170,9 @@ __device__ __forceinline__ float softmax_row(float (&z)[kTiles][4], const PixelT
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      float& e = z[t][2 * kRow + j];
-      e *= factor;
-      if (place == 8 * t + j) e -= target.weight;
-    }
+    for (int j = 0; j < 2; ++j) z[t][2 * kRow + j] *= factor;
   }
-  if (smoothing > 0 && target.label >= 0) {
+  if (spreads_out) {
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
@@ -142,8 +180,7 @@ __device__ __forceinline__ float softmax_row(float (&z)[kTiles][4], const PixelT
     }
   }
   shift = bound - log2f(factor);
-  if (target.label < 0) return 0;
-  return (q == 0 ? target.mass * (most + kClassifierLn2 * log2f(total)) : 0.0f) - target.weight * at_label - spreads;
+  return q == 0 && target.label >= 0 ? target.mass * (most + kClassifierLn2 * log2f(total)) - spreads : -spreads;
 }
 
 // Logits, loss and the features' gradient; a warp has 16 pixels and all their classes in registers. Traffic: the features are
@@ -160,47 +197,63 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
   int tile = static_cast<int>(blockIdx.x) * kClassifierRounds * kClassifierWarps + warp;
   const int past = tile + kClassifierRounds * kClassifierWarps, end = past < all ? past : all;
   const float scale = to.scale == nullptr ? 1.0f : static_cast<float>(*to.scale);
+  Words* const features = memory.features[warp];
+  if (tile >= end) return;
+  TilePixels next(a, tile, to.tiles);
+  next.begin_features<kChannels>(a, r, q, features);
   for (; tile < end; tile += kClassifierWarps) {
-    const int in_image = tile % to.tiles * kWarpPixels, left = a.image_pixels - in_image;
-    const int64_t pixel = static_cast<int64_t>(tile / to.tiles) * a.image_pixels + in_image;
-    PixelFeatures<kChannels> x;
-    x.load(a, pixel, left);
+    const int64_t pixel = next.first;
+    const int left = next.left;
     const int given[2] = {r < left ? a.labels[pixel + r] : a.ignore, r + 8 < left ? a.labels[pixel + r + 8] : a.ignore};
-    ask_for_features(a, pixel + kClassifierWarps * kWarpPixels);
+    unsigned x[kChannels][2][4];  // A, for each 16 channels
+    wait_for_copies();
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < kChannels; ++j) {
+#pragma unroll
+      for (int k = 0; k < 2; ++k) load_tiles(x[j][k], features + word_place<kChannels>(lane % 16, j, 2 * k + lane / 16));
+    }
+    __syncwarp();
+    if (tile + kClassifierWarps < end) {
+      next = TilePixels(a, tile + kClassifierWarps, to.tiles);
+      next.begin_features<kChannels>(a, r, q, features);
+    }
 
-    __syncwarp();  // else what is the same for all pixels is kept in registers, which are too few
     float z[kTiles][4];
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
-      const Pack<float, 2> b = load_pack<2>(memory.bias + 8 * t + 2 * q);
-      z[t][0] = z[t][2] = b.value[0];
-      z[t][1] = z[t][3] = b.value[1];
+      const Pack<float, 4> bias = memory.bias[4 * t + q];
+#pragma unroll
+      for (int k = 0; k < 4; ++k) z[t][k] = bias.value[k];
     }
 #pragma unroll
     for (int j = 0; j < kChannels; ++j) {
-      const Words &u = x.row[0][j], &v = x.row[1][j];
 #pragma unroll
       for (int t = 0; t < kTiles; ++t) {
         const Words w = memory.weight[8 * t * kChannels * 4 + word_place<kChannels>(r, j, q)];
-        multiply_tiles<S>(z[t], {u.value[0], v.value[0]}, {u.value[1], v.value[1]}, w.value[0], w.value[1]);
-        multiply_tiles<S>(z[t], {u.value[2], v.value[2]}, {u.value[3], v.value[3]}, w.value[2], w.value[3]);
+        multiply_tiles<S>(z[t], x[j][0], w.value[0], w.value[1]);
+        multiply_tiles<S>(z[t], x[j][1], w.value[2], w.value[3]);
       }
     }
 
     const PixelTarget targets[2] = {{a, given[0]}, {a, given[1]}};
-    float shift[2];
-    const float value = softmax_row<0>(z, targets[0], a.smoothing, memory.spread, shift[0]) +
-                        softmax_row<1>(z, targets[1], a.smoothing, memory.spread, shift[1]);
+    const LabelPlaces labels(targets);
+    float value = 0, shift[2];
+    labels.visit(z, [&](int h, float& logit) { value -= targets[h].weight * logit; });
+    value += softmax_row<0>(z, targets[0], a.smoothing, memory.spread, shift[0]);
+    value += softmax_row<1>(z, targets[1], a.smoothing, memory.spread, shift[1]);
+    labels.visit(z, [&](int h, float& slope) { slope -= targets[h].weight; });
     const double sum = warp_sum(static_cast<double>(value));
     if (lane == 0) to.values[tile] = sum;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       if (q == 0 && r + 8 * h < left) to.softmax[pixel + r + 8 * h] = {shift[h], targets[h].label};
     }
-    RowPair slope[kTiles];
+    unsigned slope[kTiles / 2][4];
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
-      slope[t] = {pack_pair<S>(z[t][0], z[t][1]), pack_pair<S>(z[t][2], z[t][3])};
+#pragma unroll
+      for (int h = 0; h < 2; ++h) slope[t / 2][t % 2 * 2 + h] = pack_pair<S>(z[t][2 * h], z[t][2 * h + 1]);
     }
 
     float d[kChannels][4][4] = {};  // channels 32 j + 8 q + 2 i and the next, of both pixels
@@ -212,8 +265,8 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
         for (int i = 0; i < 4; ++i) {
           // Of channel 32 j + 8 (r / 2) + 2 i + r % 2.
           const Words w = memory.turned[(32 * j + r / 2 * 8) * kClasses * 4 + word_place<kClasses>(2 * i + r % 2, g, q)];
-          multiply_tiles<S>(d[j][i], slope[4 * g], slope[4 * g + 1], w.value[0], w.value[1]);
-          multiply_tiles<S>(d[j][i], slope[4 * g + 2], slope[4 * g + 3], w.value[2], w.value[3]);
+          multiply_tiles<S>(d[j][i], slope[2 * g], w.value[0], w.value[1]);
+          multiply_tiles<S>(d[j][i], slope[2 * g + 1], w.value[2], w.value[3]);
         }
       }
     }

@@ -18,16 +18,17 @@ struct WeightPlan {
   unsigned threads() const { return static_cast<unsigned>(32 * class_warps * pixel_warps); }
 };
 
-// m16 tiles of classes that a warp has, and its threads at most.
+// Tiles of 16 classes that a warp has, and a block's threads for 256 classes, or 160 of many channels.
 template <int kChannels>
 inline constexpr int kSlices = kChannels > 2 ? 1 : 2;
 template <int kChannels>
-inline constexpr int kWeightThreads = kChannels > 2 ? 320 : 256;  // 160 classes of more channels, 256 of few
+inline constexpr int kMostThreads = kChannels > 2 ? 320 : 256;
 
 template <int kChannels>
 WeightPlan plan_weights(const ClassifierArguments& a) {
   WeightPlan plan;
-  plan.class_warps = (a.classes - 1) / (16 * kSlices<kChannels>)+1;
+  constexpr int kClasses = 16 * kSlices<kChannels>;  // of a warp
+  plan.class_warps = (a.classes - 1) / kClasses + 1;
   plan.pixel_warps = plan.class_warps < 4 ? 4 / plan.class_warps : 1;
   plan.pixels = static_cast<int64_t>(a.images) * a.image_pixels;
   plan.tiles = (plan.pixels + kWeightTile - 1) / kWeightTile;
@@ -66,14 +67,15 @@ struct WeightTile {
 template <int kChannels>
 struct WeightMemory {
   WeightTile<kChannels> tiles[2];
-  float bias[kMostClasses], target[kMostClasses], spread[kMostClasses];
+  Pack<float, 4> bias[kMostClasses / 2];  // of rows r and r + 8, twice each: what C begins with
+  float target[kMostClasses], spread[kMostClasses];
 };
 
 // The gradients of weight and bias, without the scale: parts is (blocks x pixel warps, classes x channels + classes). The
 // logits are computed again, classes down and pixels across, so that their gradient is the A of the product with the features.
 // Traffic: the features and 8 bytes a pixel are read once.
 template <class S, int kChannels>
-__global__ void __launch_bounds__(kWeightThreads<kChannels>, kChannels > 2 ? 1 : 2)
+__global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2)
     classifier_weights_kernel(const ClassifierArguments a, const WeightPlan plan, const PixelSoftmax* softmax, float* parts) {
   constexpr int kTall = kSlices<kChannels>;
   auto& memory = *shared_memory<WeightMemory<kChannels>>();
@@ -82,23 +84,27 @@ __global__ void __launch_bounds__(kWeightThreads<kChannels>, kChannels > 2 ? 1 :
   const int64_t begin = blockIdx.x * plan.rounds, past = begin + plan.rounds, end = past < plan.tiles ? past : plan.tiles;
   memory.tiles[0].begin_load(a, softmax, begin * kWeightTile, plan.pixels);
 
-  Words weight[kTall][2][kChannels];  // rows r and r + 8
+  unsigned weight[kTall][2 * kChannels][4];  // A, for each 16 channels: in the order in which a lane reads the features' words
   float bias_sum[kTall][2] = {};
   float sum[kTall][4 * kChannels][4] = {};
 #pragma unroll
   for (int s = 0; s < kTall; ++s) {
+    float of_rows[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int c = first_class + 16 * s + 8 * h;
       const bool there = c < a.classes;
-      memory.bias[c] = there ? a.bias[c] : kNoClass;
+      of_rows[h] = there ? a.bias[c] : kNoClass;
       memory.target[c] = there ? a.target_weight(c) : 0;
       memory.spread[c] = there ? a.spread(c) : 0;
 #pragma unroll
-      for (int j = 0; j < kChannels; ++j)
-        weight[s][h][j] =
-            there && 32 * j + 8 * q < a.channels ? load_words(a.weight + c * a.channels + 32 * j + 8 * q) : Words{};
+      for (int k = 0; k < 4 * kChannels; ++k) {
+        const int channel = k / 4 * 32 + 8 * q + k % 4 * 2;
+        weight[s][k / 2][k % 2 * 2 + h] =
+            there && channel < a.channels ? *reinterpret_cast<const unsigned*>(a.weight + c * a.channels + channel) : 0u;
+      }
     }
+    memory.bias[first_class / 16 * 8 + 8 * s + r] = {of_rows[0], of_rows[0], of_rows[1], of_rows[1]};
   }
 
   for (int64_t i = begin; i < end; ++i) {
@@ -107,42 +113,53 @@ __global__ void __launch_bounds__(kWeightThreads<kChannels>, kChannels > 2 ? 1 :
     __syncthreads();  // the tile is there, and nobody reads the one before
     if (i + 1 < end) memory.tiles[(i + 1 - begin) % 2].begin_load(a, softmax, (i + 1) * kWeightTile, plan.pixels);
     for (int step = share; step < kWeightTile / 16; step += plan.pixel_warps) {
-      RowPair slope[kTall][2];  // of pixels 8 n + 2 q and the next
+      unsigned slope[kTall][4];  // A: of the 16 pixels
 #pragma unroll
       for (int n = 0; n < 2; ++n) {
         const int pixel = 16 * step + 8 * n;
         float z[kTall][4];
 #pragma unroll
         for (int s = 0; s < kTall; ++s) {
-          z[s][0] = z[s][1] = memory.bias[first_class + 16 * s];
-          z[s][2] = z[s][3] = memory.bias[first_class + 16 * s + 8];
+          const Pack<float, 4> bias = memory.bias[first_class / 16 * 8 + 8 * s + r];
+#pragma unroll
+          for (int k = 0; k < 4; ++k) z[s][k] = bias.value[k];
         }
 #pragma unroll
         for (int j = 0; j < kChannels; ++j) {
           const Words x = tile.features[pixel * kChannels * 4 + word_place<kChannels>(r, j, q)];
 #pragma unroll
           for (int s = 0; s < kTall; ++s) {
-            const Words &u = weight[s][0][j], &v = weight[s][1][j];
-            multiply_tiles<S>(z[s], {u.value[0], v.value[0]}, {u.value[1], v.value[1]}, x.value[0], x.value[1]);
-            multiply_tiles<S>(z[s], {u.value[2], v.value[2]}, {u.value[3], v.value[3]}, x.value[2], x.value[3]);
+            multiply_tiles<S>(z[s], weight[s][2 * j], x.value[0], x.value[1]);
+            multiply_tiles<S>(z[s], weight[s][2 * j + 1], x.value[2], x.value[3]);
           }
         }
         const Pack<PixelSoftmax, 2> at = load_pack<2>(tile.softmax + pixel + 2 * q);
 #pragma unroll
         for (int s = 0; s < kTall; ++s) {
 #pragma unroll
-          for (int h = 0; h < 2; ++h) {
-            const int c = first_class + 16 * s + 8 * h;
+          for (int k = 0; k < 4; ++k) z[s][k] = exp2_fast(z[s][k] * kClassifierLog2E - at.value[k % 2].shift);
+        }
+        const auto subtract = [&](const float* from, const auto& has) {
 #pragma unroll
-            for (int k = 0; k < 2; ++k) {
-              float& e = z[s][2 * h + k];
-              e = exp2_fast(e * kClassifierLog2E - at.value[k].shift);
-              if (at.value[k].label == c) e -= memory.target[c];
-              if (a.smoothing > 0 && at.value[k].label >= 0) e -= memory.spread[c];
-              bias_sum[s][h] += e;
+          for (int s = 0; s < kTall; ++s) {
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+              const int c = first_class + 16 * s + k / 2 * 8;
+              if (has(at.value[k % 2].label, c)) z[s][k] -= from[c];
             }
           }
-          slope[s][n] = {pack_pair<S>(z[s][0], z[s][1]), pack_pair<S>(z[s][2], z[s][3])};
+        };
+        const int before = warp % plan.class_warps * 16 * kTall;
+        const auto is_here = [&](int label) { return label >= before && label < before + 16 * kTall; };
+        if (__any_sync(kAllLanes, is_here(at.value[0].label) || is_here(at.value[1].label)))  // mostly another warp has them
+          subtract(memory.target, [](int label, int c) { return label == c; });
+        if (a.smoothing > 0) subtract(memory.spread, [](int label, int) { return label >= 0; });
+#pragma unroll
+        for (int s = 0; s < kTall; ++s) {
+#pragma unroll
+          for (int k = 0; k < 4; ++k) bias_sum[s][k / 2] += z[s][k];
+#pragma unroll
+          for (int h = 0; h < 2; ++h) slope[s][2 * n + h] = pack_pair<S>(z[s][2 * h], z[s][2 * h + 1]);
         }
       }
 #pragma unroll
@@ -152,8 +169,8 @@ __global__ void __launch_bounds__(kWeightThreads<kChannels>, kChannels > 2 ? 1 :
         load_turned(x, tile.features + 16 * step * kChannels * 4 + place);
 #pragma unroll
         for (int s = 0; s < kTall; ++s) {
-          multiply_tiles<S>(sum[s][2 * pair], slope[s][0], slope[s][1], x[0], x[1]);
-          multiply_tiles<S>(sum[s][2 * pair + 1], slope[s][0], slope[s][1], x[2], x[3]);
+          multiply_tiles<S>(sum[s][2 * pair], slope[s], x[0], x[1]);
+          multiply_tiles<S>(sum[s][2 * pair + 1], slope[s], x[2], x[3]);
         }
       }
     }

@@ -71,47 +71,66 @@ void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2
 }  // namespace on_cpu
 #endif
 
-// Two neighbouring columns of A, in rows r and r + 8; rounded, also of C.
-struct RowPair {
-  unsigned top, bottom;
-};
-
-// C += A B; left, right: the lane's columns of A below and above 8.
+// C += A B. The compiler copies A word by word where it was not loaded or computed as one.
 template <class S>
-__device__ __forceinline__ void multiply_tiles(float (&c)[4], RowPair left, RowPair right, unsigned b0, unsigned b1) {
+__device__ __forceinline__ void multiply_tiles(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #ifdef TESSERA_CUDA_ON_CPU
-  on_cpu::multiply_tiles<S>(c, {left.top, left.bottom, right.top, right.bottom}, {b0, b1});
+  on_cpu::multiply_tiles<S>(c, a, {b0, b1});
 #else
   if constexpr (std::is_same_v<S, c10::BFloat16>) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(left.top), "r"(left.bottom), "r"(right.top), "r"(right.bottom), "r"(b0), "r"(b1));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   } else {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(left.top), "r"(left.bottom), "r"(right.top), "r"(right.bottom), "r"(b0), "r"(b1));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   }
 #endif
 }
 
-// Four matrices of 8 x 8 from shared memory, turned: lane l gives the address of row l % 8 (16 bytes) of matrix l / 8, and gets
-// rows 2q and 2q + 1 of column r of each: a word of B.
-__device__ __forceinline__ void load_turned(unsigned (&to)[4], const void* row) {
 #ifdef TESSERA_CUDA_ON_CPU
-  const unsigned r = on_cpu::lane() / 4, q = on_cpu::lane() % 4;
-  on_cpu::publish(&row, sizeof row);
+namespace on_cpu {
+
+// Lane 4 r + q gets elements (r, 2q) and (r, 2q + 1) of each matrix, or (2q, r) and (2q + 1, r) of a turned one.
+template <bool kTurned>
+void load_matrices(unsigned (&to)[4], const void* row) {
+  const unsigned r = lane() / 4, q = lane() % 4;
+  publish(&row, sizeof row);
   for (unsigned i = 0; i < 4; ++i) {
     uint16_t pair[2];
     for (unsigned j = 0; j < 2; ++j) {
       const unsigned char* from;
-      std::memcpy(&from, on_cpu::published(8 * i + 2 * q + j), sizeof from);
-      std::memcpy(&pair[j], from + 2 * r, 2);
+      std::memcpy(&from, published(8 * i + (kTurned ? 2 * q + j : r)), sizeof from);
+      std::memcpy(&pair[j], from + 2 * (kTurned ? r : 2 * q + j), 2);
     }
     to[i] = static_cast<unsigned>(pair[0]) | static_cast<unsigned>(pair[1]) << 16;
   }
-  on_cpu::sync_warp();
+  sync_warp();
+}
+
+}  // namespace on_cpu
+#endif
+
+// Four matrices of 8 x 8 from shared memory: lane l gives the address of row l % 8 (16 bytes) of matrix l / 8. With rows 0 to
+// 15 of 8 columns, then of the next 8, they are an A.
+__device__ __forceinline__ void load_tiles(unsigned (&to)[4], const void* row) {
+#ifdef TESSERA_CUDA_ON_CPU
+  on_cpu::load_matrices<false>(to, row);
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
+               : "memory");
+#endif
+}
+
+// The same, each matrix turned: then they are the words of B of two neighbouring columns of 8.
+__device__ __forceinline__ void load_turned(unsigned (&to)[4], const void* row) {
+#ifdef TESSERA_CUDA_ON_CPU
+  on_cpu::load_matrices<true>(to, row);
 #else
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

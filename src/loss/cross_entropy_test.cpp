@@ -44,5 +44,18 @@ TEST(CrossEntropy, ClassesOfWeightZeroAloneGiveZero) {
   EXPECT_EQ(term.value(three_pixels(), context_of(three_pixels())).item<double>(), 0);
 }
 
+// Two channels with the identity as classifier: features are logits.
+TEST(CrossEntropy, AClassifierInPlaceOfLogitsGivesTheSame) {
+  const at::Tensor logits = at::tensor({0.5, 0.75, 1.0, 0.25, -0.5, 2.0}, at::kFloat).view({1, 2, 1, 3}).to(at::kBFloat16);
+  const at::Tensor features = at::constant_pad_nd(logits, {0, 0, 0, 0, 0, 6}).contiguous(at::MemoryFormat::ChannelsLast);
+  const PixelClassifier classifier{features, at::eye(2, 8, at::kBFloat16).view({2, 8, 1, 1}), at::zeros({2})};
+  const at::Tensor labels = at::tensor({0, 1, -1}, at::kLong).view({1, 1, 3});
+  const PixelScores scores(logits, labels);
+  const CrossEntropyTerm term("ce", {1, 3}, 0.1);
+  EXPECT_TRUE(term.takes_classifier());
+  EXPECT_NEAR(term.value(scores, context_of(scores)).item<double>(),
+              term.value(PixelScores(classifier, labels), context_of(scores)).item<double>(), 1e-6);
+}
+
 }  // namespace
 }  // namespace tessera

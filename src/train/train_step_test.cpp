@@ -200,13 +200,33 @@ TEST_F(TrainStepGpu, OverfitsOneBatchInEveryPrecision) {
   for (const char* precision : {"fp32", "bf16", "fp16"}) expect_overfits_one_batch(precision, at::kCUDA);
 }
 
+// The last convolution and the loss as one operator, or one after another; each step from the same weights, in half precision.
+TEST_F(TrainStepGpu, TheClassifierMayBeLeftToTheLoss) {
+  for (const char* precision : {"bf16", "fp16"}) {
+    const Experiment e = tiny_experiment({std::string("train.precision=") + precision, "model.unet.channels=[16,32]"});
+    const Batch batch = first_batch(e);
+    at::Tensor losses[2], gradients[2];
+    for (const bool in_loss : {false, true}) {
+      const ModelPtr model = make_model(e.model, {3, 4}, 1);
+      TrainStep step(e, model, 4, at::kCUDA);
+      model->classify_in_loss(in_loss);
+      losses[in_loss] = step.run(batch, 0, 100, 2).loss.cpu();
+      gradients[in_loss] = step.arena().grads().cpu();
+    }
+    EXPECT_NEAR(losses[0].item<double>(), losses[1].item<double>(), 0.01 * losses[0].item<double>()) << precision;
+    EXPECT_LT(relative_difference(gradients[0], gradients[1]), 0.05) << precision;
+    EXPECT_FALSE(losses[0].equal(losses[1])) << precision << ": the two did the same";
+  }
+}
+
 // The first steps may wait (cuDNN tries its algorithms out); from then on the program runs ahead of the GPU.
 TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
   for (const auto& options :
        std::vector<std::vector<std::string>>{{"loss.type=ce", "optimizer.clip_norm=1", "loss.class_weights=[1,2,3,4]"},
                                              {"loss.type=ce_dice", "optimizer.type=adamw", "train.micro_batch=2"},
                                              kMixing,
-                                             {"train.precision=bf16", "model.unet.dropout=0.3"}}) {
+                                             {"train.precision=bf16", "model.unet.dropout=0.3"},
+                                             {"train.precision=bf16", "model.unet.channels=[8,16]"}}) {
     const Experiment e = tiny_experiment(options);
     Batch batch = first_batch(e);
     batch.images = batch.images.pin_memory();  // as the trainer's loader does
