@@ -146,7 +146,7 @@ TEST(AugmentPixels, ChangesColoursAsDefined) {
       const at::Tensor gap = (each * max_value - expected.permute({0, 3, 1, 2})).abs();
       if (type == at::kByte) {
         EXPECT_LT(gap.max().item<double>(), 1.001);
-        EXPECT_LT(gap.gt(0.01).sum().item<int64_t>(), 1 + images.numel() / 1000);
+        EXPECT_LE(gap.gt(0.01).sum().item<int64_t>(), 1 + images.numel() / 1000);
       } else {
         EXPECT_LT(gap.max().item<double>(), 1e-3);
       }

@@ -6,6 +6,27 @@
 #include "core/error.h"
 
 namespace tessera {
+namespace {
+
+at::Tensor resize(const at::Tensor& image, std::array<int64_t, 2> to, bool bicubic) {
+  return bicubic ? at::_upsample_bicubic2d_aa(image, to, /*align_corners=*/false)
+                 : at::upsample_bilinear2d(image, to, /*align_corners=*/false);
+}
+
+// (to, from): what resizing one axis multiplies with.
+at::Tensor axis_matrix(int64_t from, int64_t to, bool bicubic, const at::TensorOptions& options) {
+  return resize(at::eye(from, options).view({1, from, from, 1}), {to, 1}, bicubic).view({from, to}).t();
+}
+
+// The same by two products: libtorch's gradient of a resize adds with atomics on a GPU, in any order.
+at::Tensor resize_by_products(const at::Tensor& image, std::array<int64_t, 2> to, bool bicubic) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const at::Tensor rows = axis_matrix(image.size(2), to[0], bicubic, image.options().memory_format(std::nullopt));
+  const at::Tensor columns = axis_matrix(image.size(3), to[1], bicubic, image.options().memory_format(std::nullopt));
+  return at::matmul(at::matmul(rows, image), columns.t());
+}
+
+}  // namespace
 
 at::Tensor resize_position_embed(const at::Tensor& embed, std::array<int64_t, 2> from, std::array<int64_t, 2> to,
                                  int64_t prefix, bool bicubic) {
@@ -16,8 +37,8 @@ at::Tensor resize_position_embed(const at::Tensor& embed, std::array<int64_t, 2>
   const int64_t width = embed.size(2);
   const at::ScalarType type = embed.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor grid = embed.slice(1, prefix).to(type).view({1, from[0], from[1], width}).permute({0, 3, 1, 2});
-  const at::Tensor resized = bicubic ? at::_upsample_bicubic2d_aa(grid, to, /*align_corners=*/false)
-                                     : at::upsample_bilinear2d(grid, to, /*align_corners=*/false);
+  const bool learns = at::GradMode::is_enabled() && embed.requires_grad();
+  const at::Tensor resized = learns ? resize_by_products(grid, to, bicubic) : resize(grid, to, bicubic);
   const at::Tensor tokens = resized.permute({0, 2, 3, 1}).reshape({1, to[0] * to[1], width}).to(embed.scalar_type());
   return at::cat({embed.slice(1, 0, prefix), tokens}, 1);
 }

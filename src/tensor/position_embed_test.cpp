@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "core/error.h"
 #include "support/fixtures.h"
@@ -37,6 +38,21 @@ TEST(PositionEmbed, LowPrecisionIsResizedInFloat32) {
   const at::Tensor embed = testing::made({1, 1 + 16, 8}, 5, 1.0, at::kFloat).to(at::kBFloat16);
   const at::Tensor exact = resize_position_embed(embed.to(at::kFloat), {4, 4}, {6, 5}, 1, false);
   EXPECT_TRUE(resize_position_embed(embed, {4, 4}, {6, 5}, 1, false).equal(exact.to(at::kBFloat16)));
+}
+
+// With a gradient the arithmetic is another.
+TEST(PositionEmbed, LearnsTheSamePositions) {
+  const at::Tensor embed = at::randn({1, 21, 6}, at::kDouble), slope = at::randn({1, 31, 6}, at::kDouble);
+  for (const bool bicubic : {false, true}) {
+    const at::Tensor leaf = embed.clone().requires_grad_();
+    const at::Tensor resized = resize_position_embed(leaf, {4, 5}, {6, 5}, 1, bicubic);
+    EXPECT_LT((resized - resize_position_embed(embed, {4, 5}, {6, 5}, 1, bicubic)).abs().max().item<double>(), 1e-12);
+    // Linear: the slope's product with any change is what the change makes of the result.
+    const at::Tensor change = at::randn_like(embed);
+    const at::Tensor moved = resize_position_embed(change, {4, 5}, {6, 5}, 1, bicubic);
+    const at::Tensor gradient = torch::autograd::grad({(resized * slope).sum()}, {leaf})[0];
+    EXPECT_NEAR((gradient * change).sum().item<double>(), (moved * slope).sum().item<double>(), 1e-10);
+  }
 }
 
 }  // namespace
