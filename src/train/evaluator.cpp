@@ -56,13 +56,16 @@ at::Tensor image_batch(const std::vector<const Image*>& images, at::Device devic
 
 std::vector<ConfusionMatrix> count_images(const std::vector<at::Tensor>& labels, const std::vector<at::Tensor>& predicted,
                                           int num_classes) {
-  std::vector<ConfusionMatrix> matrices(labels.size(), ConfusionMatrix(num_classes));
-  at::parallel_for(0, static_cast<int64_t>(labels.size()), 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      matrices[i] = ConfusionMatrix(num_classes);
-      matrices[i].add(labels[i], predicted[i]);
-    }
+  // Plain threads and few: a second OpenMP team beside that of the thread which keeps a GPU busy would spin in its way, and
+  // made a batch take 1.7 times as long.
+  constexpr int kThreads = 4;
+  ParallelMap<ConfusionMatrix> counts(std::ssize(labels), kThreads, std::ssize(labels), [&](int64_t i) {
+    ConfusionMatrix own(num_classes);
+    own.add(labels[static_cast<size_t>(i)], predicted[static_cast<size_t>(i)]);
+    return own;
   });
+  std::vector<ConfusionMatrix> matrices;
+  while (std::optional<ConfusionMatrix> next = counts.next()) matrices.push_back(std::move(*next));
   return matrices;
 }
 
