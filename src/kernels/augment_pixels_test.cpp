@@ -35,9 +35,10 @@ std::vector<PixelMix> some_mixes(double height, double width) {
           {.own = 0, .partner = 0}};
 }
 
+// Numbers that do not bring values to halves, where float32 and float64 round to different sides.
 const std::vector<ColorChange> kChanges = {
-    {.brightness = 0.11, .contrast = 1.3, .contrast_last = false, .saturation = 1.4, .hue = 31},
-    {.brightness = -0.07, .contrast = 0.6, .contrast_last = true, .saturation = 0.55, .hue = -170},
+    {.brightness = 0.1137, .contrast = 1.3171, .contrast_last = false, .saturation = 1.4143, .hue = 31},
+    {.brightness = -0.0713, .contrast = 0.6173, .contrast_last = true, .saturation = 0.5517, .hue = -170},
     {.contrast = 1.437, .contrast_last = true}};
 
 at::Tensor colors_of(double max_value) {

@@ -27,14 +27,22 @@ struct Case {
   }
 };
 
+LossConfig of_type(LossType type) {
+  LossConfig config;
+  config.type = type;
+  return config;
+}
+
 std::vector<Case> cases() {
-  return {{"ce", {.type = LossType::kCe}, 5},
-          {"weighted ce", {.type = LossType::kCe, .class_weights = {1, 2, 0.5, 3, 1.5}, .label_smoothing = 0.1}, 5},
-          {"dice", {.type = LossType::kDice}, 5},
-          {"ce_dice", {.type = LossType::kCeDice, .ce_weight = 0.4, .dice_weight = 1.1}, 5},
-          {"focal", {.type = LossType::kFocal}, 5},
-          {"bce", {.type = LossType::kBce, .label_smoothing = 0.1}, 2},
-          {"bce_dice", {.type = LossType::kBceDice}, 2}};
+  LossConfig weighted = of_type(LossType::kCe), both = of_type(LossType::kCeDice), binary = of_type(LossType::kBce);
+  weighted.class_weights = {1, 2, 0.5, 3, 1.5};
+  weighted.label_smoothing = binary.label_smoothing = 0.1;
+  both.ce_weight = 0.4;
+  both.dice_weight = 1.1;
+  return {{"ce", of_type(LossType::kCe), 5},           {"weighted ce", weighted, 5},
+          {"dice", of_type(LossType::kDice), 5},       {"ce_dice", both, 5},
+          {"focal", of_type(LossType::kFocal), 5},     {"bce", binary, 2},
+          {"bce_dice", of_type(LossType::kBceDice), 2}};
 }
 
 struct Result {
