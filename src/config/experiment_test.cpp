@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "core/error.h"
 #include "support/fixtures.h"
 
 namespace tessera {
