@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kJoinThreads) join_tokens_kernel(JoinTokens<T,
   const P* const from = a.patches + int64_t{place - places.before} * places.width + column;
   constexpr int kAhead = 8;
   for (int64_t begin = 0; begin < places.samples; begin += kAhead) {
-    Pack<P, kSize> patch[kAhead];
+    Pack<P, kSize> patch[kAhead]{};
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       if (begin + i < places.samples) patch[i] = load_pack<kSize>(from + (begin + i) * from_step);
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kJoinThreads) join_tokens_backward_kernel(Join
   Pack<T, kSize> total{};
   constexpr int kAhead = 8;
   for (int64_t begin = 0; begin < places.samples; begin += kAhead) {
-    Pack<T, kSize> slope[kAhead];
+    Pack<T, kSize> slope[kAhead]{};
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       if (begin + i < places.samples) slope[i] = load_pack<kSize>(from + (begin + i) * step);
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kJoinThreads) join_tokens_backward_kernel(Join
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       if (begin + i >= places.samples) continue;
-      Pack<P, kSize> patch;
+      Pack<P, kSize> patch{};
       for (int k = 0; k < kSize; ++k) {
         total.value[k] += slope[i].value[k];
         patch.value[k] = static_cast<P>(slope[i].value[k]);
