@@ -180,6 +180,7 @@ __global__ void __launch_bounds__(32 * kRowWarps, kPacks > 6 ? 2 : 3)
     }
   }
   constexpr int kSums = kBranchSums ? 3 : 2;
+  __syncwarp();  // the sums take the place of rows that other lanes may still read
   auto* const sums = reinterpret_cast<float*>(stages);
 #pragma unroll
   for (int i = 0; i < kPacks; ++i) {
