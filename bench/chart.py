@@ -22,7 +22,7 @@ def page(width, height, parts):
 def bars(result):
     """A step's time of each model: one bar for each program, ours with its ratio to torch.compile."""
     rows, left, scale_to, bar = result["rows"], 150, 470, 18
-    longest = max(part["ms"] for row in rows for part in row.values() if isinstance(part, dict))
+    longest = max(part["ms"] for row in rows for kind, part in row.items() if kind in LABELS)
     settings, y = result["settings"], 64
     parts = [text(20, 28, "Time of a training step", 17, weight="bold"),
              text(20, 47, f"{result['environment']['gpus'][0]}, batch {settings['batch']}, {settings['size']} x {settings['size']}, "

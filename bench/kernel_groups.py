@@ -11,7 +11,7 @@ import re
 # The first pattern that is found in a kernel's name decides.
 KERNELS = (
     ("attention", r"sdpa|flash|cudnn::fusion|fmha|attention"),
-    ("upsample and loss", r"cell_kernel|gather_parts|tile_(sums|gradient)|pixel_(sums|gradient)|plane_|nll_loss|log_softmax|SpatialSoftMax|upsample_bilinear2d.*float"),
+    ("upsample and loss", r"classifier_|cell_kernel|gather_parts|tile_(sums|gradient)|pixel_(sums|gradient)|plane_|nll_loss|log_softmax|SpatialSoftMax|upsample_bilinear2d.*float"),
     ("depthwise convolution", r"depthwise|conv2d_grouped|c1_k1|tensorTransform"),
     ("convolution, product", r"xmma|nvjet|cutlass|gemm|splitK|conv2d|implicit|triton_tem|AddPadding|init_device_workspace|cublas|nchwToNhwc|nhwcToNchw|patch_rows"),
     ("layer norm, GELU", r"layer_norm|bias_gelu|join_heads|sum_rows|join_tokens|unit_rows|gelu|GammaBeta|RowwiseMoments"),
@@ -22,7 +22,7 @@ KERNELS = (
 )
 OPERATIONS = (
     ("attention", r"scaled_dot_product"),
-    ("upsample and loss", r"upsample_|label_counts"),
+    ("upsample and loss", r"upsample_|classifier_|label_counts"),
     ("depthwise convolution", r"depthwise"),
     ("convolution, product", r"aten::|patch_rows"),
     ("layer norm, GELU", r"layer_norm|bias_gelu|join_heads|sum_rows|join_tokens|unit_rows"),

@@ -11,10 +11,6 @@
 namespace tessera {
 namespace {
 
-// Of the shorter types four blocks fit a multiprocessor: arithmetic of some warps, memory of others.
-template <class T>
-constexpr int kGeluBlocks = sizeof(T) == 2 ? 4 : 2;
-
 template <class T>
 struct GeluArgs {
   const T *x, *slope;
@@ -34,7 +30,7 @@ __device__ __forceinline__ Pack<Compute<T>, kSize> load_bias(const GeluArgs<T>& 
 
 // Traffic: x read once, the result written once.
 template <int kSize, class T>
-__global__ void __launch_bounds__(32 * kVisitWarps, kGeluBlocks<T>) bias_gelu_kernel(GeluArgs<T> a) {
+__global__ void __launch_bounds__(32 * kVisitWarps) bias_gelu_kernel(GeluArgs<T> a) {
   using C = Compute<T>;
   const int column = visit_column<kSize>();
   if (column >= a.width) return;
@@ -49,7 +45,7 @@ __global__ void __launch_bounds__(32 * kVisitWarps, kGeluBlocks<T>) bias_gelu_ke
 
 // Traffic: x and the slope read once, x's gradient written once; the bias's gradient costs nothing on top.
 template <int kSize, class T>
-__global__ void __launch_bounds__(32 * kVisitWarps, kGeluBlocks<T>) bias_gelu_backward_kernel(GeluArgs<T> a) {
+__global__ void __launch_bounds__(32 * kVisitWarps) bias_gelu_backward_kernel(GeluArgs<T> a) {
   using C = Compute<T>;
   struct Inputs {
     Pack<T, kSize> x, slope;

@@ -14,27 +14,20 @@ __device__ __forceinline__ int visit_column() {
   return (static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.x) % 32) * kSize;
 }
 
-// For each row of this warp: take(row, load(row)). kAhead loads are under way at a time, also while a row is taken: memory is
-// far away.
+// For each row of this warp: take(row, load(row)). kAhead loads are under way at a time: memory is far away.
 template <int kAhead, class Load, class Take>
 __device__ __forceinline__ void visit_rows(int64_t rows, const Load& load, const Take& take) {
   const int64_t begin = static_cast<int64_t>(blockIdx.y) * kVisitRows,
                 end = begin + kVisitRows < rows ? begin + kVisitRows : rows;
   int64_t row = begin + threadIdx.x / 32;
-  decltype(load(row)) loaded[kAhead];
+  for (; row + (kAhead - 1) * kVisitWarps < end; row += kAhead * kVisitWarps) {
+    decltype(load(row)) loaded[kAhead];
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) {
-    if (row + i * kVisitWarps < end) loaded[i] = load(row + i * kVisitWarps);
-  }
-  while (row < end) {
+    for (int i = 0; i < kAhead; ++i) loaded[i] = load(row + i * kVisitWarps);
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i, row += kVisitWarps) {
-      if (row >= end) break;
-      const auto current = loaded[i];
-      if (row + kAhead * kVisitWarps < end) loaded[i] = load(row + kAhead * kVisitWarps);
-      take(row, current);
-    }
+    for (int i = 0; i < kAhead; ++i) take(row + i * kVisitWarps, loaded[i]);
   }
+  for (; row < end; row += kVisitWarps) take(row, load(row));
 }
 
 // Adds up what the block's warps have for each column: parts is (blocks of rows, width). All threads of the block call it.
