@@ -56,7 +56,7 @@ void describe(V& v, TrainConfig& c) {
   v.field("seed", c.seed, "of weights, order, augmentation and dropout", at_least(0));
   v.field("device", c.device, "auto, cpu, cuda or cuda:N");
   v.field("channels_last", c.channels_last, "memory layout of activations; faster almost everywhere");
-  v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores", at_least(0));
+  v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores, beside a GPU at most 4", at_least(0));
   v.field("deterministic", c.deterministic,
           "the same bits from run to run on a GPU too, at some cost in speed; on a CPU it is always so");
   v.group("mixup", c.mixup,

@@ -21,8 +21,6 @@ void set_up_backend(const TrainConfig& config, at::Device device, bool fixed_sha
   context.setAllowTF32CuDNN(config.precision != Precision::kFp64);
   context.setAllowTF32CuBLAS(config.precision == Precision::kTf32);
   context.setBenchmarkCuDNN(fixed_shapes && !config.deterministic);
-  // libtorch tries the first 10 of cuDNN's plans for a convolution; 0: all of them.
-  if (const char* const plans = std::getenv("TESSERA_CUDNN_PLANS")) context.setBenchmarkLimitCuDNN(std::atoi(plans));
   context.setDeterministicCuDNN(config.deterministic);
   if (config.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // cuBLAS asks for it
   // Operations without a deterministic form warn: the fused kernels take the place of those that models use.

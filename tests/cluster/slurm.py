@@ -78,11 +78,11 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
         log = open(self.folder / f"{words[0]}.out", "w")
         self.daemons.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
-    def wait_for(self, condition, what):
-        end = time.monotonic() + 60
+    def wait_for(self, condition, what, seconds=60):
+        end = time.monotonic() + seconds
         while not condition():
             logs = "\n".join(path.read_text()[-2000:] for path in self.folder.glob("*.out"))
-            check(time.monotonic() < end, f"no {what} after 60 s\n{logs}")
+            check(time.monotonic() < end, f"no {what} after {seconds} s\n{logs}")
             time.sleep(0.3)
 
     def __exit__(self, *_):
@@ -97,7 +97,7 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
 
 def wait_for_job(number, slurm):
-    slurm.wait_for(lambda: not subprocess.run(["squeue", "-h", "-j", number], capture_output=True, text=True).stdout.strip(), f"end of job {number}")
+    slurm.wait_for(lambda: not subprocess.run(["squeue", "-h", "-j", number], capture_output=True, text=True).stdout.strip(), f"end of job {number}", seconds=300)  # two trainings, maybe on a busy machine
 
 
 def main():
