@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/duration.h"
+#include "config/ema_config.h"
 #include "config/schema.h"
 #include "core/image.h"
 
@@ -25,6 +26,7 @@ struct TrainConfig {
   bool channels_last = true;
   int64_t threads = 0;
   bool deterministic = false;
+  EmaConfig ema;
 };
 template <class V>
 void describe(V& v, TrainConfig& c) {
@@ -45,12 +47,18 @@ void describe(V& v, TrainConfig& c) {
   v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores", at_least(0));
   v.field("deterministic", c.deterministic,
           "the same bits from run to run on a GPU too, at some cost in speed; on a CPU it is always so");
+  v.group("ema", c.ema, "moving average of the weights, which evaluation then uses");
 }
 
 enum class EvalSize { kOriginal, kProcessed };
 template <>
 struct EnumNames<EvalSize> {
   static constexpr std::array<std::string_view, 2> names = {"original", "processed"};
+};
+enum class EvalWeights { kAverage, kRaw };
+template <>
+struct EnumNames<EvalWeights> {
+  static constexpr std::array<std::string_view, 2> names = {"average", "raw"};
 };
 enum class WindowWeights { kFlat, kGaussian };
 template <>
@@ -79,6 +87,7 @@ struct EvalConfig {
   WindowConfig window;
   std::vector<double> scales = {1.0};
   bool flip = false;
+  EvalWeights weights = EvalWeights::kAverage;
 };
 template <class V>
 void describe(V& v, EvalConfig& c) {
@@ -89,6 +98,7 @@ void describe(V& v, EvalConfig& c) {
   v.group("window", c.window, "sliding-window inference");
   v.field("scales", c.scales, "average over the image at these scales", positive());
   v.field("flip", c.flip, "average with the mirrored image");
+  v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
 }
 
 struct CheckpointConfig {
