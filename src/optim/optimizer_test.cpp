@@ -149,7 +149,7 @@ TEST(Optimizer, WritesTheAverageAndTheCopies) {
       config.type = type;
       at::Tensor params = initial(at::kFloat);
       StepExtras extras{.average = params.clone(), .average_share = 0.25, .copies = params.to(at::kHalf)};
-      extras.scale = {at::tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0}, at::kDouble)};
+      extras.scale = {at::scalar_tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0}, at::kDouble)};
       Optimizer optimizer(config, kSpans, params, fused);
       optimizer.step(params, gradient(0, at::kFloat), 0.1, std::nullopt, extras);
       const at::Tensor before = initial(at::kFloat), after = params.clone();
