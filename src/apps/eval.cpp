@@ -19,7 +19,7 @@ namespace {
 struct EvalArguments {
   std::string weights, output;
   std::vector<std::string> overrides;
-  bool json = false, on_train = false;
+  bool json = false, on_train = false, raw = false;
   RankArguments ranks;
 };
 
@@ -40,7 +40,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   overrides.push_back("train.device=" + device);
   const TrainedModel trained = load_trained(arguments.weights, overrides);
   const Experiment& experiment = trained.experiment;
-  if (world.is_first()) log_info("{} at step {}", trained.checkpoint.string(), trained.step);
+  if (world.is_first()) log_info("{}", trained.title());
   const DatasetPtr dataset = make_dataset(experiment.data, arguments.on_train ? Split::kTrain : Split::kVal);
   TSR_CHECK(dataset->classes().names == trained.classes.names,
             "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
@@ -79,12 +79,15 @@ void add_eval(CLI::App& app, int& exit_code) {
   arguments->ranks.add_to(*command);
   command->add_flag("--train-split", arguments->on_train,
                     "measure on the training images instead (with the validation transforms)");
+  command->add_flag("--raw-weights", arguments->raw,
+                    "measure the weights as trained where the run also has their moving average (eval.weights=raw)");
   command->add_flag("--json", arguments->json, "print the result as JSON");
   command->add_option("-o,--output", arguments->output, "also write the JSON to this file");
   command
       ->add_option("overrides", arguments->overrides, "values to set: eval.flip=true eval.scales=[0.75,1,1.25] data.path=...")
       ->option_text("key=value ...");
   command->callback([arguments, &exit_code] {
+    if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
     const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment),
                  [&](World& world, const std::string& device) { evaluate(*arguments, world, device); });

@@ -14,6 +14,7 @@ namespace {
 
 struct ExportArguments {
   std::string weights, output, format = "safetensors", layout = "tessera";
+  bool raw = false;
 };
 
 const std::map<std::string, WeightLayout> kLayouts{
@@ -22,7 +23,8 @@ const std::map<std::string, WeightLayout> kLayouts{
     {"smp", WeightLayout::kSmp},         {"segmenter", WeightLayout::kSegmenter}};
 
 void export_weights(const ExportArguments& arguments) {
-  const TrainedModel trained = load_trained(arguments.weights, {"train.device=cpu"});
+  const TrainedModel trained =
+      load_trained(arguments.weights, {"train.device=cpu", std::string("eval.weights=") + (arguments.raw ? "raw" : "average")});
   const MappedKeys mapped = to_layout(model_state(*trained.model), kLayouts.at(arguments.layout));
   const auto encode = [&]() {
     if (arguments.format == "pth") return encode_pth(mapped.tensors);
@@ -31,8 +33,7 @@ void export_weights(const ExportArguments& arguments) {
   };
   const std::string file = arguments.output.empty() ? "weights." + arguments.format : arguments.output;
   write_file(file, encode());
-  fmt::print("{}: {} tensors in {}'s layout from {}\n", file, mapped.tensors.size(), arguments.layout,
-             trained.checkpoint.string());
+  fmt::print("{}: {} tensors in {}'s layout from {}\n", file, mapped.tensors.size(), arguments.layout, trained.title());
   for (const std::string& name : mapped.dropped) fmt::print("  no place for {}\n", name);
 }
 
@@ -53,6 +54,7 @@ void add_export(CLI::App& app, int& exit_code) {
   weights->add_option("--layout", arguments->layout, "whose parameter names to use")
       ->check(CLI::IsMember(layouts))
       ->capture_default_str();
+  weights->add_flag("--raw-weights", arguments->raw, "the weights as trained where the run also has their moving average");
   weights->add_option("-o,--output", arguments->output, "file to write; default: weights.FORMAT");
   weights->callback([arguments] { export_weights(*arguments); });
 }

@@ -26,7 +26,7 @@ namespace {
 struct PredictArguments {
   std::string weights, output = "predictions";
   std::vector<std::string> inputs, overrides;
-  bool overlay = false, palette = false, probabilities = false;
+  bool overlay = false, palette = false, probabilities = false, raw = false;
   RankArguments ranks;
 };
 
@@ -83,8 +83,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
                                  at::kLong);  // images, and those that failed
   world.control.sum(counts[0]);
   const auto total = counts[0].item<int64_t>();
-  if (world.is_first())
-    log_info("{} at step {}: {} images to {}", trained.checkpoint.string(), trained.step, total, arguments.output);
+  if (world.is_first()) log_info("{}: {} images to {}", trained.title(), total, arguments.output);
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
@@ -137,12 +136,15 @@ void add_predict(CLI::App& app, int& exit_code) {
   command->add_flag("--overlay", arguments->overlay, "also the image with the classes drawn over it: NAME_overlay.png");
   command->add_flag("--probabilities", arguments->probabilities,
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");
+  command->add_flag("--raw-weights", arguments->raw,
+                    "use the weights as trained where the run also has their moving average (eval.weights=raw)");
   command->add_option("--set", arguments->overrides, "change a value of the checkpoint's config: --set eval.flip=true");
   command->footer(
       "Masks are PNG files with the class number of each pixel, at the size of the image. Preprocessing comes from the "
       "checkpoint.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
+    if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
     const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
       if (predict(*arguments, world, device) > 0 && world.is_first()) exit_code = 1;

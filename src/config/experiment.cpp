@@ -93,6 +93,11 @@ void validate(const Experiment& e) {
     fail_usage("train.mixup and train.cutmix mix samples of a batch; train.batch_size {} has no other one", t.batch_size);
   if (t.duration.unit == Duration::Unit::kShare)
     fail_usage("train.duration is {}; expected epochs or batches: 30ep, 20000ba", t.duration.text());
+  if (t.ema.half_life.value > 0 && t.ema.smoothing > 0)
+    fail_usage("train.ema.half_life is {} and train.ema.smoothing {}; one follows from the other, set one",
+               t.ema.half_life.text(), t.ema.smoothing);
+  if (t.ema.smoothing >= 1) fail_usage("train.ema.smoothing is 1: the average would never change; expected less, e.g. 0.999");
+  if (t.ema.update_interval.value == 0) fail_usage("train.ema.update_interval is 0; expected at least one batch: 1ba, 10ba");
   if (t.duration.value == 0) fail_usage("train.duration is 0; expected at least one batch");
 }
 

@@ -8,10 +8,10 @@
 
 namespace tessera {
 
-enum class OptimizerType { kSgd, kDecoupledSgd, kAdam, kAdamW };
+enum class OptimizerType { kSgd, kDecoupledSgd, kAdam, kAdamW, kLamb };
 template <>
 struct EnumNames<OptimizerType> {
-  static constexpr std::array<std::string_view, 4> names = {"sgd", "decoupled_sgd", "adam", "adamw"};
+  static constexpr std::array<std::string_view, 5> names = {"sgd", "decoupled_sgd", "adam", "adamw", "lamb"};
 };
 
 enum class LrScaling { kNone, kLinear, kSqrt };
@@ -39,7 +39,9 @@ struct OptimizerConfig {
 template <class V>
 void describe(V& v, OptimizerConfig& c) {
   v.field("type", c.type,
-          "decoupled_sgd and adamw shrink the weights directly; sgd and adam add weight_decay * weight to the gradient");
+          "decoupled_sgd and adamw shrink the weights directly; sgd and adam add weight_decay * weight to the gradient; lamb: "
+          "adamw whose steps are, tensor by tensor, as long as lr times the weights (biases and norm layers only with "
+          "decay_norm_and_bias)");
   v.field("lr", c.lr, "learning rate for the global batch; the schedule starts from it", at_least(0));
   v.field("lr_scaling", c.lr_scaling,
           "linear: lr is for a batch of base_batch and grows with train.batch_size; sqrt: with its square root; none: lr is as "
@@ -49,8 +51,8 @@ void describe(V& v, OptimizerConfig& c) {
   v.field("nesterov", c.nesterov, "sgd, decoupled_sgd: look ahead along the momentum");
   v.field("weight_decay", c.weight_decay, "decoupled_sgd: share of a weight lost per step at the full lr", at_least(0));
   v.field("decay_norm_and_bias", c.decay_norm_and_bias, "let weight_decay act on biases and norm layers too");
-  v.field("betas", c.betas, "adam, adamw: decay of the two moments", between(0, 1));
-  v.field("eps", c.eps, "adam, adamw: added to the denominator", positive());
+  v.field("betas", c.betas, "adam, adamw, lamb: decay of the two moments", between(0, 1));
+  v.field("eps", c.eps, "adam, adamw, lamb: added to the denominator", positive());
   v.field("head_lr_multiplier", c.head_lr_multiplier, "learning rate of everything but the backbone, as a multiple of lr",
           at_least(0));
   v.field("layer_decay", c.layer_decay,

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/duration.h"
+#include "config/ema_config.h"
 #include "config/schema.h"
 #include "core/image.h"
 
@@ -39,6 +40,7 @@ struct TrainConfig {
   bool deterministic = false;
   MixConfig mixup;
   MixConfig cutmix;
+  EmaConfig ema;
 };
 template <class V>
 void describe(V& v, TrainConfig& c) {
@@ -62,12 +64,18 @@ void describe(V& v, TrainConfig& c) {
   v.group("mixup", c.mixup,
           "MixUp: blend samples and their targets; the share of the other one is the smaller part of the draw");
   v.group("cutmix", c.cutmix, "CutMix: paste a box of another sample, labels included; the draw is the share of pixels kept");
+  v.group("ema", c.ema, "moving average of the weights, which evaluation then uses");
 }
 
 enum class EvalSize { kOriginal, kProcessed };
 template <>
 struct EnumNames<EvalSize> {
   static constexpr std::array<std::string_view, 2> names = {"original", "processed"};
+};
+enum class EvalWeights { kAverage, kRaw };
+template <>
+struct EnumNames<EvalWeights> {
+  static constexpr std::array<std::string_view, 2> names = {"average", "raw"};
 };
 enum class WindowWeights { kFlat, kGaussian };
 template <>
@@ -96,6 +104,7 @@ struct EvalConfig {
   WindowConfig window;
   std::vector<double> scales = {1.0};
   bool flip = false;
+  EvalWeights weights = EvalWeights::kAverage;
 };
 template <class V>
 void describe(V& v, EvalConfig& c) {
@@ -106,6 +115,7 @@ void describe(V& v, EvalConfig& c) {
   v.group("window", c.window, "sliding-window inference");
   v.field("scales", c.scales, "average over the image at these scales", positive());
   v.field("flip", c.flip, "average with the mirrored image");
+  v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
 }
 
 struct CheckpointConfig {

@@ -7,6 +7,7 @@
 #include "cuda/launch.h"
 #include "cuda/pack.h"
 #include "kernels/clip_factor.h"
+#include "kernels/loss_scaling.h"
 
 namespace tessera {
 namespace {
@@ -35,17 +36,20 @@ __global__ void __launch_bounds__(kNormThreads) square_sums_kernel(const T* valu
 
 // One block.
 __global__ void __launch_bounds__(kNormThreads)
-    norm_kernel(const double* sums, int count, double max_norm, double loss_scale, double* norm, double* factor) {
+    norm_kernel(const double* sums, int count, double max_norm, LossScaling* scaling, double* norm, double* factor) {
   __shared__ double scratch[32];
   double sum = 0;
   for (int i = threadIdx.x; i < count; i += kNormThreads) sum += sums[i];
   sum = block_sum(sum, scratch);
   if (threadIdx.x != 0) return;
-  *norm = sqrt(sum) / loss_scale;
-  *factor = clip_factor(*norm, max_norm, loss_scale);
+  const double loss_scale = scaling != nullptr ? scaling->scale : 1.0, length = sqrt(sum) / loss_scale;
+  *norm = length;
+  *factor = clip_factor(length, max_norm, loss_scale);
+  if (scaling != nullptr) move_on(*scaling, length - length == 0);
 }
 
-std::tuple<at::Tensor, at::Tensor> gradient_norm_cuda(const at::Tensor& grads, double max_norm, double loss_scale) {
+std::tuple<at::Tensor, at::Tensor> gradient_norm_cuda(const at::Tensor& grads, double max_norm,
+                                                      const std::optional<at::Tensor>& scaling) {
   const DeviceGuard guard(grads.device());
   const auto options = grads.options().dtype(at::kDouble).requires_grad(false);
   const at::Tensor norm = at::empty({}, options), factor = at::empty({}, options);
@@ -57,7 +61,8 @@ std::tuple<at::Tensor, at::Tensor> gradient_norm_cuda(const at::Tensor& grads, d
     launch(is_aligned(data) ? square_sums_kernel<16 / sizeof(scalar_t), scalar_t> : square_sums_kernel<1, scalar_t>,
            static_cast<unsigned>(blocks), kNormThreads, 0, data, grads.numel(), sums.mutable_data_ptr<double>());
   });
-  launch(norm_kernel, 1, kNormThreads, 0, sums.const_data_ptr<double>(), static_cast<int>(blocks), max_norm, loss_scale,
+  launch(norm_kernel, 1, kNormThreads, 0, sums.const_data_ptr<double>(), static_cast<int>(blocks), max_norm,
+         scaling ? reinterpret_cast<LossScaling*>(scaling->mutable_data_ptr<double>()) : nullptr,
          norm.mutable_data_ptr<double>(), factor.mutable_data_ptr<double>());
   return {norm, factor};
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include <cmath>
 
-#include "kernels/philox.h"  // TSR_HOST_DEVICE
+#include "kernels/host_device.h"
 
 namespace tessera {
 

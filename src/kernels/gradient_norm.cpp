@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
 #include "kernels/clip_factor.h"
+#include "kernels/loss_scaling.h"
 
 namespace tessera {
 namespace {
@@ -38,7 +40,8 @@ double chunk_square_sum(const T* values, int64_t count) {
   return sum;
 }
 
-std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, double max_norm, double loss_scale) {
+std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, double max_norm,
+                                                     const std::optional<at::Tensor>& scaling) {
   const int64_t count = grads.numel();
   std::vector<double> sums(static_cast<size_t>((count + kChunk - 1) / kChunk));
   AT_DISPATCH_FLOATING_TYPES(grads.scalar_type(), "gradient_norm", [&] {
@@ -51,23 +54,28 @@ std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, do
   });
   double sum = 0;
   for (const double chunk : sums) sum += chunk;
-  const double norm = std::sqrt(sum) / loss_scale;
+  auto* const numbers = scaling ? reinterpret_cast<LossScaling*>(scaling->mutable_data_ptr<double>()) : nullptr;
+  const double loss_scale = numbers != nullptr ? numbers->scale : 1.0, norm = std::sqrt(sum) / loss_scale;
+  if (numbers != nullptr) move_on(*numbers, std::isfinite(norm));
   return {at::scalar_tensor(norm, at::kDouble), at::scalar_tensor(clip_factor(norm, max_norm, loss_scale), at::kDouble)};
 }
 
 }  // namespace
 
-GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, double loss_scale) {
+GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, const at::Tensor& scaling) {
   TSR_CHECK(grads.is_contiguous(), "the gradients of an arena lie without gaps, these do not");
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("tessera::gradient_norm", "")
-                             .typed<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, double, double)>();
-  auto [norm, factor] = op.call(grads, max_norm, loss_scale);
+  TSR_CHECK(!scaling.defined() || (scaling.numel() == kLossScalingNumbers && scaling.scalar_type() == at::kDouble),
+            "loss scaling is {} numbers of float64", kLossScalingNumbers);
+  static const auto op =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow("tessera::gradient_norm", "")
+          .typed<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, double, const std::optional<at::Tensor>&)>();
+  auto [norm, factor] = op.call(grads, max_norm, scaling.defined() ? std::optional(scaling) : std::nullopt);
   return {norm, factor};
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
-  m.def("gradient_norm(Tensor grads, float max_norm, float loss_scale) -> (Tensor norm, Tensor factor)");
+  m.def("gradient_norm(Tensor grads, float max_norm, Tensor(a!)? scaling) -> (Tensor norm, Tensor factor)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("gradient_norm", gradient_norm_cpu);

@@ -9,9 +9,10 @@ struct GradientNorm {
   at::Tensor factor;  // what to multiply them by, so that it is at most the one allowed; NaN where the norm is not finite
 };
 
-// grads: contiguous float32 or float64. They were made from a loss times `loss_scale`: the norm is without it, the factor
-// takes it out. max_norm: 0 allows any; else the factor is that of torch.nn.utils.clip_grad_norm_. Sums are float64 and in a
-// fixed order: the bits depend neither on the number of threads nor on the run.
-GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, double loss_scale);
+// grads: contiguous float32 or float64. max_norm: 0 allows any; else the factor is that of torch.nn.utils.clip_grad_norm_.
+// scaling: the numbers of LossScaling on the device, or undefined. The gradients were made from a loss times its scale: the
+// norm is without it, the factor takes it out, and the numbers move on to the next step. Sums are float64 and in a fixed order:
+// the bits depend neither on the number of threads nor on the run.
+GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, const at::Tensor& scaling = {});
 
 }  // namespace tessera

@@ -92,25 +92,28 @@ StepNumbers numbers_of(const Rule& rule, int step) {
   return numbers;
 }
 
-// offset: the arenas begin that many values into a vector.
-at::Tensor own_result(const Rule& rule, at::ScalarType type, const at::Tensor& factor, int64_t offset = 0) {
-  const auto device = testing::test_device();
+RunTable run_table(const Rule& rule) {
   std::vector<std::pair<int64_t, int64_t>> bounds;
   std::vector<RunRates> rates;
   for (const Run& run : kRuns) {
     bounds.emplace_back(run.begin, run.end);
     rates.push_back({run.lr, rule.decoupled ? 0 : run.decay, rule.decoupled ? run.lr * run.decay : 0});
   }
-  const RunTable runs = make_run_table(bounds, rates, device);
+  return make_run_table(bounds, rates, testing::test_device());
+}
+
+// offset: the arenas begin that many values into a vector.
+at::Tensor own_result(const Rule& rule, at::ScalarType type, const at::Tensor& factor, int64_t offset = 0) {
+  const auto device = testing::test_device();
+  const RunTable runs = run_table(rule);
   const auto arena = [&](const at::Tensor& values) {
     return torch::cat({torch::zeros({offset}, torch::kDouble), values}).to(device, type).slice(0, offset);
   };
-  at::Tensor params = arena(start());
+  const at::Tensor params = arena(start());
   std::vector<at::Tensor> state;
-  const int kept = rule.rule == UpdateRule::kSgd ? 0 : rule.rule == UpdateRule::kAdam ? 2 : 1;
-  for (int i = 0; i < kept; ++i) state.push_back(arena(torch::zeros({kNumel}, torch::kDouble)));
+  for (int64_t i = 0; i < num_states(rule.rule); ++i) state.push_back(arena(torch::zeros({kNumel}, torch::kDouble)));
   for (int step = 0; step < kSteps; ++step)
-    optimizer_step(params, arena(gradient(step)), state, runs, factor, rule.rule, numbers_of(rule, step));
+    optimizer_step({params, arena(gradient(step)), state}, runs, {factor}, rule.rule, numbers_of(rule, step));
   return params.cpu();
 }
 
@@ -144,9 +147,66 @@ TEST(OptimizerStep, ValuesOutsideTheRunsStay) {
 }
 
 TEST(OptimizerStep, StateMustFitTheRule) {
-  at::Tensor params = torch::zeros({4});
+  const at::Tensor params = torch::zeros({4});
   const RunTable runs = make_run_table({{0, 4}}, {{}}, at::kCPU);
-  EXPECT_THROW(optimizer_step(params, params, {}, runs, {}, UpdateRule::kAdam, {}), Error);
+  EXPECT_THROW(optimizer_step({params, params, {}}, runs, {}, UpdateRule::kAdam, {}), Error);
+  EXPECT_THROW(optimizer_step({params, params, {params, params}}, runs, {}, UpdateRule::kLamb, {}), Error);  // without norms
+}
+
+// All that a step writes, on arenas that begin `offset` values into a vector.
+struct Written {
+  at::Tensor params, average, copies;
+  std::vector<at::Tensor> state;
+};
+Written write_all(const Rule& rule, at::ScalarType type, at::ScalarType copies, const GradientScale& scale, int64_t offset) {
+  const auto arena = [&](const at::Tensor& values) {
+    return torch::cat({torch::zeros({offset}, torch::kDouble), values}).to(testing::test_device(), type).slice(0, offset);
+  };
+  Written w{arena(start()), arena(start() + 1), arena(torch::zeros({kNumel}, torch::kDouble)).to(copies), {}};
+  for (int64_t i = 0; i < num_states(rule.rule); ++i) w.state.push_back(arena(gradient(9).square()));
+  StepNumbers numbers = numbers_of(rule, 0);
+  numbers.average_share = 0.25;
+  optimizer_step({w.params, arena(gradient(0)), w.state, w.average, w.copies}, run_table(rule), scale, rule.rule, numbers);
+  return w;
+}
+
+at::Tensor inside_runs(const at::Tensor& arena) {
+  std::vector<at::Tensor> pieces;
+  for (const Run& run : kRuns) pieces.push_back(arena.slice(0, run.begin, run.end));
+  return torch::cat(pieces);
+}
+
+TEST(OptimizerStep, AverageAndCopiesFollowTheNewWeights) {
+  for (const Rule& rule : kRules) {
+    for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
+      for (const int64_t offset : {0, 1}) {
+        const Written w = write_all(rule, at::kFloat, type, {}, offset);
+        const at::Tensor now = inside_runs(w.params);
+        ASSERT_GT(difference(now.cpu(), inside_runs(start())), 0.01) << rule.name;
+        EXPECT_TRUE(inside_runs(w.copies).equal(now.to(type))) << rule.name;
+        const at::Tensor expected = 0.75 * inside_runs(start() + 1) + 0.25 * now.cpu().to(at::kDouble);
+        EXPECT_LT(difference(inside_runs(w.average).cpu(), expected), 1e-6) << rule.name;  // a few roundings of 6e-8
+      }
+    }
+  }
+}
+
+// Loss scaling lies on the device, and so does the decision to skip a step.
+TEST(OptimizerStep, GradientsThatAreNotFiniteChangeNoWeight) {
+  const auto number = [](double x) { return torch::tensor(x, torch::kDouble).to(testing::test_device()); };
+  const at::Tensor scaling = torch::tensor({8.0, 3.0, 1.0, 1.0}, torch::kDouble).to(testing::test_device());
+  for (const Rule& rule : kRules) {
+    const Written skipped = write_all(rule, at::kFloat, at::kHalf, {number(NAN), scaling}, 0);
+    EXPECT_TRUE(skipped.params.cpu().equal(start().to(at::kFloat))) << rule.name;
+    for (const at::Tensor& state : skipped.state) EXPECT_TRUE(state.cpu().equal(gradient(9).square().to(at::kFloat)));
+    const at::Tensor expected = 0.75 * inside_runs(start() + 1) + 0.25 * inside_runs(start());
+    EXPECT_LT(difference(inside_runs(skipped.average).cpu(), expected), 1e-6) << rule.name;
+    // One step is counted: the biases are those of the first step, which numbers_of(rule, 0) has too.
+    const Written counted = write_all(rule, at::kDouble, at::kHalf, {number(0.5), scaling}, 0),
+                  told = write_all(rule, at::kDouble, at::kHalf, {number(0.5)}, 0);
+    EXPECT_LT(difference(counted.params.cpu(), told.params.cpu()), 1e-15) << rule.name;
+    EXPECT_GT(difference(counted.params.cpu(), start()), 0.01) << rule.name;
+  }
 }
 
 }  // namespace

@@ -9,13 +9,17 @@
 
 #include "kernels/update_rule.h"
 
-// How the op `optimizer_step` carries its arguments: a dispatcher passes lists of numbers, not structs.
+// How the ops `optimizer_step` and `lamb_norms` carry their arguments: a dispatcher passes lists of numbers, not structs.
 namespace tessera {
 
 struct RunBounds {
   int64_t begin, end;
 };
-static_assert(sizeof(RunRates) == 3 * sizeof(double));  // rows of the table `rates`
+// A part of a run that is summed up by itself.
+struct RunChunk {
+  int64_t run, begin, end;
+};
+static_assert(sizeof(RunRates) == 4 * sizeof(double));  // rows of the table `rates`
 
 using NumberList = std::array<double, sizeof(StepNumbers) / sizeof(double)>;
 
@@ -38,6 +42,7 @@ void with_rule(int64_t rule, const Work& work) {
     case kMomentum: return work(std::integral_constant<UpdateRule, kMomentum>{});
     case kNesterov: return work(std::integral_constant<UpdateRule, kNesterov>{});
     case kAdam: return work(std::integral_constant<UpdateRule, kAdam>{});
+    case kLamb: return work(std::integral_constant<UpdateRule, kLamb>{});
   }
   TORCH_INTERNAL_ASSERT(false, "no optimizer rule has the number ", rule);
 }

@@ -28,7 +28,8 @@ TEST(ClipGradNorm, ZeroOnlyMeasures) {
 }
 
 TEST(ClipGradNorm, TakesTheLossScaleOut) {
-  const GradientNorm clip = clip_grad_norm(at::tensor({3.0F, 4.0F}) * 1024, 0, 1024);
+  const GradientNorm clip =
+      clip_grad_norm(at::tensor({3.0F, 4.0F}) * 1024, 0, at::tensor({1024.0, 0.0, 0.0, 0.0}, at::kDouble));
   EXPECT_EQ(clip.norm.item<double>(), 5);
   EXPECT_EQ(clip.factor.item<double>(), 1.0 / 1024);
 }

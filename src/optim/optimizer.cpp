@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "kernels/fused.h"
+#include "kernels/step_arguments.h"
 #include "optim/tensor_update.h"
 
 namespace tessera {
@@ -30,6 +31,7 @@ RunRates rates_of(const ParamRun& run, OptimizerType type) {
     case OptimizerType::kAdamW: return {run.lr_multiplier, 0, run.lr_multiplier * run.weight_decay};
     // As Composer's DecoupledSGDW: the decay follows the schedule but not the size of the learning rate.
     case OptimizerType::kDecoupledSgd: return {run.lr_multiplier, 0, run.weight_decay};
+    case OptimizerType::kLamb: return {run.lr_multiplier, run.weight_decay, 0, run.adapts ? 1.0 : 0.0};
   }
   fail("an optimizer without a rule");
 }
@@ -62,6 +64,7 @@ Optimizer::Optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>
 }
 
 UpdateRule Optimizer::rule() const {
+  if (config_.type == OptimizerType::kLamb) return UpdateRule::kLamb;
   if (!is_sgd(config_.type)) return UpdateRule::kAdam;
   if (state_.empty()) return UpdateRule::kSgd;
   return config_.nesterov ? UpdateRule::kNesterov : UpdateRule::kMomentum;
@@ -71,14 +74,12 @@ StepNumbers Optimizer::numbers(double lr, double momentum) const {
   StepNumbers step{.lr = lr, .shrink = lr, .momentum = momentum, .beta2 = config_.betas[1], .eps = config_.eps};
   if (config_.type == OptimizerType::kDecoupledSgd) step.shrink = config_.lr > 0 ? lr / config_.lr : 1;
   if (is_sgd(config_.type)) return step;
-  const auto t = static_cast<double>(step_count_);
-  step.first_bias = 1 - std::pow(momentum, t);
-  step.second_bias = std::sqrt(1 - std::pow(config_.betas[1], t));
+  set_biases(step, static_cast<double>(step_count_));
   return step;
 }
 
 void Optimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum,
-                     const at::Tensor& factor) {
+                     const StepExtras& extras) {
   const c10::NoGradGuard no_grad;
   for (const at::Tensor& arena : {params, grads}) {
     TSR_CHECK(arena.numel() == numel_ && arena.is_contiguous() && arena.scalar_type() == empty_.scalar_type() &&
@@ -86,14 +87,42 @@ void Optimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std
               "expected contiguous parameters and gradients of {} values of {}, got {} of {}", numel_,
               toString(empty_.scalar_type()), arena.numel(), toString(arena.scalar_type()));
   }
+  for (const at::Tensor& arena : {extras.average, extras.copies}) {
+    TSR_CHECK(!arena.defined() || (arena.numel() == numel_ && arena.is_contiguous()),
+              "expected an average and copies of {} parameters, got {}", numel_, arena.numel());
+  }
   ++step_count_;
   const double own_momentum = is_sgd(config_.type) ? config_.momentum : config_.betas[0];
-  const StepNumbers step = numbers(lr, momentum.value_or(own_momentum));
-  std::vector<at::Tensor> state;
-  for (const auto& entry : state_) state.push_back(entry.second);
-  if (fused_) return optimizer_step(params, grads, state, table_, factor, rule(), step);
-  for (size_t i = 0; i < runs_.size(); ++i)
-    update_with_tensors(params, grads, state, runs_[i].begin, runs_[i].end, rates_[i], factor, rule(), step);
+  StepNumbers step = numbers(lr, momentum.value_or(own_momentum));
+  step.average_share = extras.average_share;
+  StepArenas arenas{params, grads, {}, extras.average, extras.copies};
+  for (const auto& entry : state_) arenas.state.push_back(entry.second);
+  if (!fused_) return step_with_tensors(arenas, extras.scale, step);
+  at::Tensor norms;
+  if (rule() == UpdateRule::kLamb) {
+    norms = lamb_norms(arenas, table_, extras.scale, step);
+    if (sum_norms_) sum_norms_(norms);
+  }
+  optimizer_step(arenas, table_, extras.scale, rule(), step, norms);
+}
+
+// With loss scaling it waits for the device.
+void Optimizer::step_with_tensors(const StepArenas& arenas, const GradientScale& scale, StepNumbers numbers) {
+  bool skips = false;
+  if (scale.scaling.defined()) {
+    const at::Tensor counted = scale.scaling.cpu();
+    skips = skips_step(scale.factor.item<double>(), scaling_pointer(counted));
+    if (!is_sgd(config_.type)) set_biases(numbers, scaling_pointer(counted)->applied_steps);
+  }
+  if (!skips) {
+    at::Tensor norms;
+    if (rule() == UpdateRule::kLamb) {
+      norms = lamb_norms_with_tensors(arenas, runs_, rates_, scale.factor, numbers);
+      if (sum_norms_) sum_norms_(norms);
+    }
+    update_with_tensors(arenas, runs_, rates_, scale.factor, rule(), numbers, norms);
+  }
+  write_out_with_tensors(arenas, numbers);
 }
 
 }  // namespace tessera

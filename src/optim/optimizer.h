@@ -1,6 +1,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,10 +14,18 @@
 
 namespace tessera {
 
+// What a step takes and writes beside weights, gradients and its own state. All of it may be left out.
+struct StepExtras {
+  GradientScale scale = {};  // see clip_grad_norm
+  at::Tensor average = {};   // moving average of the parameters: takes average_share of the new ones
+  double average_share = 0;
+  at::Tensor copies = {};  // of the parameters in bf16 or half
+};
+
 // Updates the parameters of a model, which lie in one flat arena; gradients and the optimizer's own state are arenas of the
-// same length. sgd and adam are torch's (without dampening), adamw torch's too, decoupled_sgd Composer's DecoupledSGDW. It is
-// one pass over memory, and as each value depends on its own gradient and state only, the number of threads does not change
-// the result. Not thread-safe.
+// same length. sgd and adam are torch's (without dampening), adamw torch's too, decoupled_sgd Composer's DecoupledSGDW, lamb is
+// in Note [LAMB]. It is one pass over memory (lamb: two), and the number of threads does not change the result. Not
+// thread-safe.
 class Optimizer {
  public:
   // arena: the parameters, for their length, type and device; float32 or float64. fused: false takes tensor operations in
@@ -24,20 +33,25 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& arena, bool fused = true);
 
   // params, grads: contiguous, of the length and type of the arena it was made for. lr: of this step, see lr_at; the head's
-  // multiplier comes on top. momentum: replaces momentum (adam: beta 1) in this step, see momentum_at. factor: multiplies the
-  // gradients, see GradientNorm; undefined: 1.
+  // multiplier comes on top. momentum: replaces momentum (adam, lamb: beta 1) in this step, see momentum_at.
   void step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum = std::nullopt,
-            const at::Tensor& factor = {});
+            const StepExtras& extras = {});
 
-  // The live arenas by name (sgd: "momentum", none when that is 0; adam: "exp_avg", "exp_avg_sq"): read them to save a
+  // For an arena that is a slice of a larger one: lamb's sums of squares of each span, (spans, 2), are made those of whole
+  // tensors by `sum`, which is called once in each step.
+  void on_norms(std::function<void(at::Tensor& norms)> sum) { sum_norms_ = std::move(sum); }
+
+  // The live arenas by name (sgd: "momentum", none when that is 0; adam, lamb: "exp_avg", "exp_avg_sq"): read them to save a
   // checkpoint, copy_ into them and set_step_count to restore one.
   const std::vector<std::pair<std::string, at::Tensor>>& state() const { return state_; }
+  // Where steps may be skipped on the device, it is the scaling that counts those that were not.
   int64_t step_count() const { return step_count_; }
   void set_step_count(int64_t count) { step_count_ = count; }
 
  private:
   UpdateRule rule() const;
   StepNumbers numbers(double lr, double momentum) const;  // `step_count` counts this step already
+  void step_with_tensors(const StepArenas& arenas, const GradientScale& scale, StepNumbers numbers);
 
   OptimizerConfig config_;
   std::vector<ParamRun> runs_;
@@ -48,6 +62,7 @@ class Optimizer {
   int64_t numel_;
   int64_t step_count_ = 0;
   bool fused_;
+  std::function<void(at::Tensor&)> sum_norms_;
 };
 
 }  // namespace tessera

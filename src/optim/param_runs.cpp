@@ -31,6 +31,7 @@ std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const Optim
     if (!std::any_of(spans.begin(), spans.end(), [&](const ParamSpan& span) { return is_part(span.name, part); }))
       fail_usage("optimizer.lr_multipliers: '{}' is no part that is trained; `tessera models show` prints their names", part);
   }
+  const bool lamb = config.type == OptimizerType::kLamb;
   std::vector<ParamRun> runs;
   int64_t end = 0;
   for (const ParamSpan& span : spans) {
@@ -41,9 +42,9 @@ std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const Optim
     const bool decays = config.decay_norm_and_bias || !span.is_norm_or_bias;
     const double multiplier = (span.is_head ? config.head_lr_multiplier : 1.0) * part_multiplier(span.name, config) *
                               std::pow(config.layer_decay, static_cast<double>(span.layers_above));
-    const ParamRun run{span.offset, end, multiplier, decays ? config.weight_decay : 0.0};
-    const bool joins =
-        !runs.empty() && runs.back().lr_multiplier == run.lr_multiplier && runs.back().weight_decay == run.weight_decay;
+    const ParamRun run{span.offset, end, multiplier, decays ? config.weight_decay : 0.0, lamb && decays};
+    const bool joins = !lamb && !runs.empty() && runs.back().lr_multiplier == run.lr_multiplier &&
+                       runs.back().weight_decay == run.weight_decay;
     if (joins) {
       runs.back().end = end;
     } else {

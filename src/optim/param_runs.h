@@ -23,11 +23,12 @@ struct ParamRun {
   int64_t end = 0;
   double lr_multiplier = 1;
   double weight_decay = 0;
+  bool adapts = false;  // lamb: its step is as long as its weights
   friend bool operator==(const ParamRun&, const ParamRun&) = default;
 };
 
 // The fewest runs that cover the spans, which must be in order of offset and not overlap. Padding between two spans that are
-// updated alike becomes part of their run: its gradients must be 0.
+// updated alike becomes part of their run: its gradients must be 0. lamb: a run for each span, whose length it measures.
 std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
 
 }  // namespace tessera

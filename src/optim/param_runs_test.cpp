@@ -26,6 +26,15 @@ TEST(ParamRuns, EqualTreatmentIsOneRun) {
   EXPECT_EQ(make_runs(kSpans, config), (std::vector<ParamRun>{{0, 31, 1, 0.1}}));
 }
 
+TEST(ParamRuns, LambMeasuresEachTensorAndAdaptsWhatDecays) {
+  OptimizerConfig config;
+  config.type = OptimizerType::kLamb;
+  config.weight_decay = 0.1;
+  const std::vector<ParamRun> expected = {{0, 10, 1, 0.1, true}, {16, 20, 1, 0.1, true}, {20, 22, 1, 0, false},
+                                          {22, 24, 1, 0, false}, {24, 30, 1, 0.1, true}, {30, 31, 1, 0, false}};
+  EXPECT_EQ(make_runs(kSpans, config), expected);
+}
+
 TEST(ParamRuns, TheLongestNamedPartSetsTheRate) {
   OptimizerConfig config;
   config.decay_norm_and_bias = true;

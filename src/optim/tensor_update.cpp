@@ -3,30 +3,89 @@
 #include <ATen/ATen.h>
 
 namespace tessera {
+namespace {
 
-void update_with_tensors(at::Tensor& params, const at::Tensor& grads, const std::vector<at::Tensor>& state, int64_t begin,
-                         int64_t end, const RunRates& rates, const at::Tensor& factor, UpdateRule rule,
-                         const StepNumbers& numbers) {
-  at::Tensor w = params.slice(0, begin, end);
-  at::Tensor d = grads.slice(0, begin, end);
-  if (factor.defined()) d = d * factor;
-  if (rates.gradient_decay != 0) d = d.add(w, rates.gradient_decay);
+struct RunViews {
+  at::Tensor w, d;  // d: the gradient, scaled
+  std::vector<at::Tensor> state;
+};
+
+RunViews views_of(const StepArenas& arenas, const ParamRun& run, const at::Tensor& factor) {
+  const auto cut = [&](const at::Tensor& arena) { return arena.slice(0, run.begin, run.end); };
+  RunViews views{cut(arenas.params), cut(arenas.grads), {}};
+  if (factor.defined()) views.d = views.d * factor;
+  for (const at::Tensor& state : arenas.state) views.state.push_back(cut(state));
+  return views;
+}
+
+void move_moments(const RunViews& v, const StepNumbers& numbers) {
+  at::Tensor first = v.state[0], second = v.state[1];
+  first.lerp_(v.d, 1 - numbers.momentum);
+  second.mul_(numbers.beta2).addcmul_(v.d, v.d, 1 - numbers.beta2);
+}
+
+at::Tensor denominator(const RunViews& v, const StepNumbers& numbers) {
+  return v.state[1].sqrt().div_(numbers.second_bias).add_(numbers.eps);
+}
+
+at::Tensor lamb_update(const RunViews& v, const RunRates& rates, const StepNumbers& numbers) {
+  return (v.state[0] / numbers.first_bias).div_(denominator(v, numbers)).add_(v.w, rates.gradient_decay);
+}
+
+// norms: the row of lamb_norms.
+at::Tensor trust_ratio(const at::Tensor& norms, const RunRates& rates) {
+  const at::Tensor one = at::ones({}, norms.options());
+  if (rates.adapts == 0) return one;
+  return at::where((norms > 0).all(), (norms[0] / norms[1]).sqrt(), one);
+}
+
+void update_run(RunViews& v, const RunRates& rates, UpdateRule rule, const StepNumbers& numbers) {
+  if (rates.gradient_decay != 0) v.d = v.d.add(v.w, rates.gradient_decay);
   const double lr = numbers.lr * rates.lr / numbers.first_bias, shrink = 1 - numbers.shrink * rates.shrink;
-  if (shrink != 1) w.mul_(shrink);
+  if (shrink != 1) v.w.mul_(shrink);
   if (rule == UpdateRule::kSgd) {
-    w.add_(d, -lr);
-    return;
+    v.w.add_(v.d, -lr);
+  } else if (rule == UpdateRule::kAdam) {
+    move_moments(v, numbers);
+    v.w.addcdiv_(v.state[0], denominator(v, numbers), -lr);
+  } else {
+    v.state[0].mul_(numbers.momentum).add_(v.d);
+    v.w.add_(rule == UpdateRule::kNesterov ? v.d.add(v.state[0], numbers.momentum) : v.state[0], -lr);
   }
-  at::Tensor first = state[0].slice(0, begin, end);
-  if (rule == UpdateRule::kAdam) {
-    at::Tensor second = state[1].slice(0, begin, end);
-    first.lerp_(d, 1 - numbers.momentum);
-    second.mul_(numbers.beta2).addcmul_(d, d, 1 - numbers.beta2);
-    w.addcdiv_(first, second.sqrt().div_(numbers.second_bias).add_(numbers.eps), -lr);
-    return;
+}
+
+}  // namespace
+
+void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs, const std::vector<RunRates>& rates,
+                         const at::Tensor& factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms) {
+  for (size_t i = 0; i < runs.size(); ++i) {
+    RunViews v = views_of(arenas, runs[i], factor);
+    if (rule == UpdateRule::kLamb) {
+      const at::Tensor trust = trust_ratio(norms[static_cast<int64_t>(i)], rates[i]).to(v.w.scalar_type());
+      v.w.sub_(lamb_update(v, rates[i], numbers).mul_(trust), numbers.lr * rates[i].lr);
+    } else {
+      update_run(v, rates[i], rule, numbers);
+    }
   }
-  first.mul_(numbers.momentum).add_(d);
-  w.add_(rule == UpdateRule::kNesterov ? d.add(first, numbers.momentum) : first, -lr);
+}
+
+at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs,
+                                   const std::vector<RunRates>& rates, const at::Tensor& factor, const StepNumbers& numbers) {
+  at::Tensor norms = at::zeros({static_cast<int64_t>(runs.size()), 2}, arenas.params.options().dtype(at::kDouble));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const RunViews v = views_of(arenas, runs[i], factor);
+    move_moments(v, numbers);
+    at::Tensor row = norms[static_cast<int64_t>(i)];
+    row[0] = v.w.to(at::kDouble).square().sum();
+    row[1] = lamb_update(v, rates[i], numbers).to(at::kDouble).square().sum();
+  }
+  return norms;
+}
+
+void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers) {
+  at::Tensor average = arenas.average, copies = arenas.copies;
+  if (average.defined()) average.lerp_(arenas.params, numbers.average_share);
+  if (copies.defined()) copies.copy_(arenas.params);
 }
 
 }  // namespace tessera

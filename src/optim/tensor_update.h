@@ -3,13 +3,19 @@
 
 #include <vector>
 
-#include "kernels/update_rule.h"
+#include "kernels/optimizer_step.h"
+#include "optim/param_runs.h"
 
 namespace tessera {
 
-// What optimizer_step does to the run [begin, end), with tensor operations: for devices without that kernel.
-void update_with_tensors(at::Tensor& params, const at::Tensor& grads, const std::vector<at::Tensor>& state, int64_t begin,
-                         int64_t end, const RunRates& rates, const at::Tensor& factor, UpdateRule rule,
-                         const StepNumbers& numbers);
+// What optimizer_step and lamb_norms do to the runs, with tensor operations: for devices without those kernels. factor: of the
+// gradients, or undefined.
+void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs, const std::vector<RunRates>& rates,
+                         const at::Tensor& factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms);
+at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs,
+                                   const std::vector<RunRates>& rates, const at::Tensor& factor, const StepNumbers& numbers);
+
+// What else optimizer_step writes: the moving average and the copies.
+void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers);
 
 }  // namespace tessera

@@ -65,7 +65,22 @@ Arena::Arena(SegmentationModel& model, at::Device device, at::ScalarType type, b
     at::Tensor home = view_like(buffers_, offset, value, false);
     home.copy_(value);
     value.set_data(home);
+    model_buffers_.push_back(value);
     offset += aligned(value.numel(), type);
+  }
+}
+
+void Arena::point_to(const at::Tensor& params, const at::Tensor& buffers) {
+  const at::NoGradGuard no_grad;
+  // Views of one arena and of the other differ in their place alone.
+  const auto move = [](at::Tensor& value, const at::Tensor& flat, int64_t offset) {
+    value.set_data(flat.as_strided(value.sizes(), value.strides(), flat.storage_offset() + offset));
+  };
+  for (size_t i = 0; i < spans_.size(); ++i) move(parameters_[i], params, spans_[i].offset);
+  int64_t offset = 0;
+  for (at::Tensor& value : model_buffers_) {
+    move(value, buffers, offset);
+    offset += aligned(value.numel(), buffers.scalar_type());
   }
 }
 

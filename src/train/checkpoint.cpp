@@ -35,6 +35,7 @@ json to_json(const TrainState& s) {
           {"loss_scale", s.loss_scale},
           {"loss_scale_good_steps", s.loss_scale_good_steps},
           {"optimizer_steps", s.optimizer_steps},
+          {"skipped_steps", s.skipped_steps},
           {"seconds", s.seconds}};
 }
 
@@ -48,6 +49,7 @@ TrainState state_from_json(const json& j) {
   s.loss_scale = j.at("loss_scale");
   s.loss_scale_good_steps = j.at("loss_scale_good_steps");
   s.optimizer_steps = j.at("optimizer_steps");
+  s.skipped_steps = j.value("skipped_steps", int64_t{0});  // older checkpoints do not know it
   s.seconds = j.at("seconds");
   return s;
 }
@@ -72,6 +74,7 @@ void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
     };
     put("model.safetensors", encode_safetensors(checkpoint.model, {{"format", "pt"}}));
     put("optimizer.safetensors", encode_safetensors(checkpoint.optimizer));
+    if (!checkpoint.average.empty()) put("ema.safetensors", encode_safetensors(checkpoint.average, {{"format", "pt"}}));
     put_text("state.json", state_json(checkpoint.state, checkpoint.classes).dump(2));
     put_text("config.yaml", checkpoint.config_yaml);
     write_file(draft / "DONE", json{{"files", files}}.dump(2));
@@ -106,6 +109,8 @@ Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
     result.model = parse_safetensors(get("model.safetensors"), (folder / "model.safetensors").string()).tensors;
     if (with_optimizer)
       result.optimizer = parse_safetensors(get("optimizer.safetensors"), (folder / "optimizer.safetensors").string()).tensors;
+    if (files.contains("ema.safetensors"))
+      result.average = parse_safetensors(get("ema.safetensors"), (folder / "ema.safetensors").string()).tensors;
     const json state = json::parse(get("state.json"));
     result.state = state_from_json(state);
     result.classes = {state.at("classes").at("names"), state.at("classes").at("palette")};

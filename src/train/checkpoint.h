@@ -18,19 +18,22 @@ struct TrainState {
   double loss_scale = 1;
   int64_t loss_scale_good_steps = 0;
   int64_t optimizer_steps = 0;
-  double seconds = 0;  // spent training so far
+  int64_t skipped_steps = 0;  // fp16: of the run, whose gradients overflowed
+  double seconds = 0;         // spent training so far
 };
 
 nlohmann::json to_json(const TrainState& state);
 TrainState state_from_json(const nlohmann::json& json);  // throws for one that is not whole
 
 // Note [Checkpoint]
-// A folder `step-00001200` with model.safetensors, optimizer.safetensors, state.json (TrainState, classes), config.yaml (the
-// resolved experiment) and, written last, DONE: the size and xxh3 of each file. It is written under another name, flushed
-// and renamed, so a folder of that name is whole or, if the disk failed, found out by its hashes.
+// A folder `step-00001200` with model.safetensors, optimizer.safetensors, ema.safetensors where there is a moving average,
+// state.json (TrainState, classes), config.yaml (the resolved experiment) and, written last, DONE: the size and xxh3 of each
+// file. It is written under another name, flushed and renamed, so a folder of that name is whole or, if the disk failed, found
+// out by its hashes.
 struct Checkpoint {
   NamedTensors model;      // parameters and buffers by name
   NamedTensors optimizer;  // flat state arenas; empty when loaded for inference only
+  NamedTensors average;    // parameters and buffers by name; empty without a moving average, or before it begins
   TrainState state;
   ClassTable classes;
   std::string config_yaml;

@@ -40,7 +40,7 @@ CheckpointStore::~CheckpointStore() {
 
 void CheckpointStore::save(Checkpoint checkpoint) {
   wait();
-  for (auto* tensors : {&checkpoint.model, &checkpoint.optimizer}) {
+  for (auto* tensors : {&checkpoint.model, &checkpoint.optimizer, &checkpoint.average}) {
     for (auto& entry : *tensors)
       entry.second = entry.second.detach().cpu().clone();  // training goes on and changes the originals
   }

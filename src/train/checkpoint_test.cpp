@@ -17,6 +17,7 @@ Checkpoint example(int64_t step, int64_t best_step = -1) {
   Checkpoint c;
   c.model = {{"w", torch::arange(6, torch::kFloat).view({2, 3})}};
   c.optimizer = {{"momentum", torch::ones({8})}};
+  c.average = {{"w", torch::full({2, 3}, 0.5)}};
   c.state.step = step;
   c.state.best_step = best_step;
   c.state.best_value = 0.5;
@@ -31,15 +32,20 @@ TEST(Checkpoint, RoundTrip) {
   const Checkpoint back = read_checkpoint(folder / "step-00000007");
   EXPECT_TRUE(back.model[0].second.equal(example(7).model[0].second));
   EXPECT_TRUE(back.optimizer[0].second.equal(torch::ones({8})));
+  EXPECT_TRUE(back.average[0].second.equal(torch::full({2, 3}, 0.5)));
   EXPECT_EQ(back.state.step, 7);
   EXPECT_EQ(back.classes.palette[1], (Color{1, 2, 3}));
   EXPECT_EQ(back.config_yaml, "train:\n  seed: 1\n");
   EXPECT_TRUE(read_checkpoint(folder / "step-00000007", false).optimizer.empty());
+  Checkpoint plain = example(8);
+  plain.average.clear();
+  write_checkpoint(folder / "step-00000008", plain);
+  EXPECT_TRUE(read_checkpoint(folder / "step-00000008").average.empty());
 }
 
 TEST(Checkpoint, EveryFlippedByteIsFound) {
   const TempFolder folder;
-  for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.json", "config.yaml"}) {
+  for (const char* name : {"model.safetensors", "optimizer.safetensors", "ema.safetensors", "state.json", "config.yaml"}) {
     write_checkpoint(folder / "c", example(7));
     auto bytes = read_bytes(folder / "c" / name);
     bytes[bytes.size() / 2] ^= 1;

@@ -26,6 +26,7 @@ struct EvalResult {
   int64_t num_images = 0;
   int64_t num_bad = 0;
   double seconds = 0;
+  bool averaged = false;  // measured with the moving average of the weights
 };
 
 // A validation image ready for the network, with the labels to compare with.

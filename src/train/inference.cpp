@@ -1,5 +1,7 @@
 #include "train/inference.h"
 
+#include <fmt/format.h>
+
 #include "core/files.h"
 #include "loss/loss.h"
 #include "tensor/device.h"
@@ -35,10 +37,15 @@ TrainedModel load_trained(const std::filesystem::path& given, const std::vector<
   const ModelShape shape{experiment.data.channels, logit_channels(experiment.loss, checkpoint.classes.size())};
   ModelPtr model = make_model(experiment.model, shape, 0);
   model->to(device, parameter_type(experiment.train.precision));
-  load_model_state(*model, checkpoint.model);
+  const bool averaged = !checkpoint.average.empty() && experiment.eval.weights == EvalWeights::kAverage;
+  load_model_state(*model, averaged ? checkpoint.average : checkpoint.model);
   if (experiment.train.channels_last) use_channels_last(*model);
   model->eval();
-  return {folder, experiment, checkpoint.classes, checkpoint.state.step, model, device};
+  return {folder, experiment, checkpoint.classes, checkpoint.state.step, averaged, model, device};
+}
+
+std::string TrainedModel::title() const {
+  return fmt::format("{} at step {}{}", checkpoint.string(), step, averaged ? ", moving average of the weights" : "");
 }
 
 }  // namespace tessera

@@ -16,9 +16,12 @@ struct TrainedModel {
   Experiment experiment;
   ClassTable classes;
   int64_t step = 0;
+  bool averaged = false;  // its weights are the moving average, see eval.weights
   ModelPtr model;
   at::Device device;
 
+  // "runs/demo/checkpoints/step-00000040 at step 40, moving average of the weights"
+  std::string title() const;
   Predictor predictor() const { return Predictor(experiment, model, device); }
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int kSteps = 20;
 
 struct Outcome {
-  at::Tensor params, buffers;
+  at::Tensor params, buffers, average;  // average: of parameters and buffers, empty without one
   double loss = 0;
 };
 
@@ -52,8 +52,11 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
       loss = step.run(batch, i, kSteps, 2).loss;
     }
     world.control.sum(loss);
+    at::Tensor average = at::empty({0}, at::kDouble);
+    for (const auto& [name, value] : step.average().state()) average = at::cat({average, value.flatten().to(at::kDouble)});
     const std::lock_guard lock(mutex);
-    if (world.is_first()) outcome = {step.arena().params().clone(), step.arena().buffers().clone(), loss.item<double>()};
+    if (world.is_first())
+      outcome = {step.arena().params().clone(), step.arena().buffers().clone(), average, loss.item<double>()};
   };
   if (ranks == 1) {
     World alone;
@@ -72,6 +75,10 @@ void expect_same(const Outcome& a, const Outcome& b, double tolerance, const std
   EXPECT_LT(relative_difference(a.params, b.params), tolerance) << what;
   if (a.buffers.numel() > 0) {
     EXPECT_LT(relative_difference(a.buffers, b.buffers), tolerance) << what;
+  }
+  ASSERT_EQ(a.average.numel(), b.average.numel()) << what;
+  if (a.average.numel() > 0) {
+    EXPECT_LT(relative_difference(a.average, b.average), tolerance) << what;
   }
   EXPECT_NEAR(a.loss, b.loss, tolerance * 10) << what;
 }
@@ -136,6 +143,24 @@ TEST(Invariance, MixUpAndCutMix) {
   expect_same(odd, train(uneven, 2, false, {3, 1}), 1e-9, "weights 3 : 1, mixed");
   const std::vector<std::string> few = with({"train.batch_size=2", "train.norm_group=2"});
   expect_same(train(few, 1), train(few, 3), 1e-9, "more ranks than samples, mixed");
+}
+
+// The average of parameters (a slice of them per rank with ZeRO-1) and batch norm's statistics, which begins on its way.
+TEST(Invariance, MovingAverage) {
+  const std::vector<std::string> experiment{"train.norm_group=8", "loss.type=ce_dice", "train.ema.half_life=4ba",
+                                            "train.ema.update_interval=2ba", "train.ema.start=5ba"};
+  expect_invariant(experiment, {8});
+  const Outcome with = train(experiment, 1), without = train({experiment[0], experiment[1]}, 1);
+  EXPECT_GT(with.average.numel(), with.buffers.numel());
+  EXPECT_EQ(without.average.numel(), 0);
+  EXPECT_TRUE(with.params.equal(without.params));  // training does not see it
+}
+
+// Lengths of whole tensors, which ZeRO-1's slices cut.
+TEST(Invariance, Lamb) {
+  expect_invariant({"train.norm_group=2", "loss.type=ce", "optimizer.type=lamb", "optimizer.weight_decay=0.01",
+                    "optimizer.eps=1e-4", "train.ema.smoothing=0.9"},
+                   {2});
 }
 
 TEST(Invariance, UnevenRanksUnitsAndWeights) {

@@ -111,7 +111,8 @@ TEST_P(EveryModel, TrainsSavesLoadsAndEvaluatesAtAnOddSize) {
 
   const DatasetPtr data = make_dataset(e.data, Split::kVal);
   const fs::path saved = folder_ / checkpoint_name(1);
-  write_checkpoint(saved, {model_state(*model), step.optimizer().state(), {.step = 1}, data->classes(), experiment_yaml(e)});
+  write_checkpoint(saved,
+                   {model_state(*model), step.optimizer().state(), {}, {.step = 1}, data->classes(), experiment_yaml(e)});
   const TrainedModel trained = load_trained(saved, {"data.synthetic.size=[37, 53]"});
   const DatasetPtr odd = make_dataset(trained.experiment.data, Split::kVal);
   const Pipeline pipeline = make_pipeline(trained.experiment.data, Split::kVal);

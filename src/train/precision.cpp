@@ -1,5 +1,7 @@
 #include "train/precision.h"
 
+#include <torch/types.h>
+
 namespace tessera {
 
 at::ScalarType parameter_type(Precision precision) {
@@ -32,21 +34,24 @@ KeptCasts::~KeptCasts() {
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
 }
 
-void LossScaler::restore(double scale, int64_t good_steps) {
-  scale_ = scale;
-  good_steps_ = good_steps;
+LossScaler::LossScaler(Precision precision, at::Device device) {
+  if (precision != Precision::kFp16) return;
+  numbers_ = at::empty({kLossScalingNumbers}, at::TensorOptions(device).dtype(at::kDouble));
+  restore({});
 }
 
-void LossScaler::update(bool finite) {
-  constexpr int64_t kGrowthInterval = 2000;
-  if (!enabled_) return;
-  if (!finite) {
-    scale_ *= 0.5;
-    good_steps_ = 0;
-  } else if (++good_steps_ == kGrowthInterval) {
-    scale_ *= 2.0;
-    good_steps_ = 0;
-  }
+at::Tensor LossScaler::scaled(const at::Tensor& loss) const {
+  return enabled() ? loss * numbers_[0].to(loss.scalar_type()) : loss;
+}
+
+LossScaling LossScaler::read() const {
+  const at::Tensor numbers = numbers_.cpu();
+  return *reinterpret_cast<const LossScaling*>(numbers.const_data_ptr<double>());
+}
+
+void LossScaler::restore(const LossScaling& scaling) {
+  if (!enabled()) return;
+  numbers_.copy_(at::tensor({scaling.scale, scaling.good_steps, scaling.applied_steps, scaling.skipped_steps}, at::kDouble));
 }
 
 }  // namespace tessera

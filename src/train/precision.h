@@ -1,8 +1,10 @@
 #pragma once
 #include <ATen/autocast_mode.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
 #include "config/train_config.h"
+#include "kernels/loss_scaling.h"
 
 namespace tessera {
 
@@ -34,21 +36,18 @@ class KeptCasts {
   KeptCasts& operator=(const KeptCasts&) = delete;
 };
 
-// Dynamic loss scaling for fp16, with the numbers of torch.amp.GradScaler. For every other precision the scale stays 1.
+// Dynamic loss scaling for fp16, see Note [Loss scaling on the device]. For every other precision there is none.
 class LossScaler {
  public:
-  explicit LossScaler(Precision precision) : enabled_(precision == Precision::kFp16), scale_(enabled_ ? 65536.0 : 1.0) {}
-  bool enabled() const { return enabled_; }
-  double scale() const { return scale_; }
-  int64_t good_steps() const { return good_steps_; }
-  void restore(double scale, int64_t good_steps);
-  // After a step: halves the scale when gradients were not finite, doubles it after 2000 good steps.
-  void update(bool finite);
+  LossScaler(Precision precision, at::Device device);
+  bool enabled() const { return numbers_.defined(); }
+  const at::Tensor& numbers() const { return numbers_; }  // those of LossScaling on the device; undefined unless enabled
+  at::Tensor scaled(const at::Tensor& loss) const;        // the same loss unless enabled
+  LossScaling read() const;                               // waits for the device
+  void restore(const LossScaling& scaling);
 
  private:
-  bool enabled_;
-  double scale_;
-  int64_t good_steps_ = 0;
+  at::Tensor numbers_;
 };
 
 }  // namespace tessera

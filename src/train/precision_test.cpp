@@ -30,5 +30,17 @@ TEST(KeptCasts, KeepsCastsOfWeightsUntilItsEnd) {
   EXPECT_EQ(product(x, weight).item<float>(), 12.0F);
 }
 
+TEST(LossScaler, IsThereForFp16OnlyAndKeepsItsNumbers) {
+  const at::Tensor loss = torch::tensor(0.5F);
+  EXPECT_FALSE(LossScaler(Precision::kBf16, at::kCPU).enabled());
+  EXPECT_TRUE(LossScaler(Precision::kBf16, at::kCPU).scaled(loss).equal(loss));
+  LossScaler scaler(Precision::kFp16, at::kCPU);
+  EXPECT_TRUE(scaler.scaled(loss).equal(torch::tensor(32768.0F)));
+  scaler.restore({.scale = 16, .good_steps = 7, .applied_steps = 30, .skipped_steps = 2});
+  EXPECT_TRUE(scaler.scaled(loss).equal(torch::tensor(8.0F)));
+  const LossScaling back = scaler.read();
+  EXPECT_EQ(back.scale + back.good_steps + back.applied_steps + back.skipped_steps, 16 + 7 + 30 + 2);
+}
+
 }  // namespace
 }  // namespace tessera

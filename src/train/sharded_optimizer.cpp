@@ -29,23 +29,40 @@ std::vector<ParamSpan> clipped(const std::vector<ParamSpan>& spans, int64_t begi
 
 ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& params,
                                    Communicator& communicator, bool sharded)
-    : communicator_(communicator), sharded_(sharded && !communicator.alone()), numel_(params.numel()) {
+    : communicator_(communicator),
+      sharded_(sharded && !communicator.alone()),
+      numel_(params.numel()),
+      num_spans_(static_cast<int64_t>(spans.size())) {
   const int64_t ranks = sharded_ ? communicator.size() : 1, rank = sharded_ ? communicator.rank() : 0;
   slice_ = ((numel_ + ranks - 1) / ranks + kSliceStep - 1) / kSliceStep * kSliceStep;
   begin_ = std::min(rank * slice_, numel_);
   end_ = std::min(begin_ + slice_, numel_);
+  first_span_ = std::count_if(spans.begin(), spans.end(), [&](const auto& s) { return s.offset + s.numel <= begin_; });
   optimizer_ = std::make_unique<Optimizer>(config, clipped(spans, begin_, end_), own_slice(params));
+  if (sharded_) optimizer_->on_norms([this](at::Tensor& norms) { sum_norms(norms); });
+}
+
+// A tensor may be cut by the edges of slices: each rank has the sums of its part, and all get those of the whole.
+void ShardedOptimizer::sum_norms(at::Tensor& norms) {
+  at::Tensor all = at::zeros({num_spans_, 2}, norms.options());
+  at::Tensor own = all.narrow(0, norms.size(0) > 0 ? first_span_ : 0, norms.size(0));
+  own.copy_(norms);
+  communicator_.sum(all);
+  norms.copy_(own);
 }
 
 void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum,
-                            const at::Tensor& factor) {
+                            const StepExtras& extras) {
   at::Tensor own = own_slice(params);
-  optimizer_->step(own, own_slice(grads), lr, momentum, factor);
+  StepExtras sliced = extras;
+  if (extras.copies.defined()) sliced.copies = own_slice(extras.copies);
+  optimizer_->step(own, own_slice(grads), lr, momentum, sliced);
   if (sharded_) params.copy_(whole(own));
 }
 
 // Slices have one length on the wire; the last ones may be shorter in the arena.
 at::Tensor ShardedOptimizer::whole(const at::Tensor& slice) {
+  if (!sharded_) return slice;
   at::Tensor padded = at::zeros({slice_}, slice.options());
   padded.narrow(0, 0, slice.numel()).copy_(slice);
   return communicator_.gather(padded).flatten().narrow(0, 0, numel_);
@@ -54,7 +71,7 @@ at::Tensor ShardedOptimizer::whole(const at::Tensor& slice) {
 NamedTensors ShardedOptimizer::state() {
   const at::NoGradGuard no_grad;
   NamedTensors all;
-  for (const auto& [name, slice] : optimizer_->state()) all.emplace_back(name, sharded_ ? whole(slice) : slice);
+  for (const auto& [name, slice] : optimizer_->state()) all.emplace_back(name, whole(slice));
   return all;
 }
 

@@ -11,7 +11,6 @@
 #include "data/input_batch.h"
 #include "loss/pixel_scores.h"
 #include "nn/blocks/batch_norm.h"
-#include "optim/clip.h"
 #include "optim/schedule.h"
 #include "tensor/device.h"
 #include "tensor/upload.h"
@@ -74,7 +73,8 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
       working_(*model_, arena_, experiment.train.precision),
       loss_(make_loss(experiment.loss, num_classes)),
       optimizer_(experiment.optimizer, arena_.spans(), arena_.params(), world.gradients, options.sharded),
-      scaler_(experiment.train.precision),
+      average_(experiment.train.ema, *model_, arena_, optimizer_),
+      scaler_(experiment.train.precision, device),
       unit_(has_batch_norm(*model_) ? std::min(experiment.train.norm_group, experiment.train.batch_size) : 1),
       rank_weights_(options.rank_weights.empty() ? std::vector<double>(static_cast<size_t>(world.size()), 1.0)
                                                  : options.rank_weights),
@@ -104,23 +104,30 @@ StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps,
   set_up_backend(experiment_.train, device_, /*fixed_shapes=*/true);
   model_->train();
   saved_buffers_ = arena_.buffers().clone();
+  const EmaStep ema = ema_at(experiment_.train.ema, step, total_steps, steps_per_epoch);
+  if (ema.runs && !average_.begun()) average_.begin();
   StepResult result;
   result.loss = forward_backward(batch, step);
   const StepTrace::Span span(trace_, "optimizer");
   enter_phase(RankPhase::kOptimizer);
   const at::NoGradGuard no_grad;
-  const GradientNorm gradient = clip_grad_norm(arena_.grads(), config.clip_norm, scaler_.scale());
+  const GradientNorm gradient = clip_grad_norm(arena_.grads(), config.clip_norm, scaler_.numbers());
   result.grad_norm = gradient.norm;
   result.lr = lr_at(experiment_.schedule, scaled_lr(config, experiment_.train.batch_size), step, total_steps, steps_per_epoch);
-  if (scaler_.enabled()) {
-    result.skipped = !std::isfinite(result.grad_norm.item<double>());
-    scaler_.update(!result.skipped);
-  }
-  if (!result.skipped) {
-    optimizer_.step(arena_.params(), arena_.grads(), result.lr, momentum_at(experiment_.schedule, step, total_steps),
-                    gradient.factor);
-  }
+  update(gradient, result.lr, momentum_at(experiment_.schedule, step, total_steps), ema.share);
   return result;
+}
+
+void TrainStep::update(const GradientNorm& gradient, double lr, std::optional<double> momentum, double average_share) {
+  StepExtras extras{.scale = {gradient.factor, scaler_.numbers()}};
+  if (average_share > 0) {
+    extras.average = average_.params();
+    extras.average_share = average_share;
+  }
+  if (!optimizer_.sharded()) extras.copies = working_.copies();  // else other ranks' weights come after the step
+  optimizer_.step(arena_.params(), arena_.grads(), lr, momentum, extras);
+  if (extras.copies.defined()) working_.copies_written();
+  if (average_share > 0) average_.follow_buffers(average_share);
 }
 
 at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
@@ -282,7 +289,7 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
     if (reducer_ && i + 1 == passes.size()) reducer_->arm();
     const StepTrace::Span span(trace_, "backward");
     enter_phase(RankPhase::kBackward);
-    (scaler_.enabled() ? loss * scaler_.scale() : loss).backward();
+    scaler_.scaled(loss).backward();
     if (only_pass) {
       working_.collect_only_pass();
     } else {

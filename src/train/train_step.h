@@ -9,12 +9,14 @@
 #include "dist/world.h"
 #include "loss/loss.h"
 #include "nn/model.h"
+#include "optim/clip.h"
 #include "tensor/batch.h"
 #include "train/arena.h"
 #include "train/precision.h"
 #include "train/running_stats.h"
 #include "train/sharded_optimizer.h"
 #include "train/step_trace.h"
+#include "train/weight_average.h"
 #include "train/working_weights.h"
 
 namespace tessera {
@@ -24,7 +26,6 @@ struct StepResult {
   at::Tensor loss;       // scalar: this rank's share of the loss of the global batch; the shares add up
   at::Tensor grad_norm;  // scalar, of the global gradient, before clipping
   double lr = 0;
-  bool skipped = false;  // fp16: gradients overflowed, weights unchanged
 };
 
 struct StepOptions {
@@ -51,6 +52,7 @@ class TrainStep {
   Arena& arena() { return arena_; }
   ShardedOptimizer& optimizer() { return optimizer_; }
   LossScaler& scaler() { return scaler_; }
+  WeightAverage& average() { return average_; }
   GradientReducer* reducer() { return reducer_.get(); }  // null when alone
   StepTrace& trace() { return trace_; }
   int64_t micro_batch() const { return micro_batch_; }
@@ -59,6 +61,7 @@ class TrainStep {
   struct Inputs;
 
   RankShare share_of(int rank) const;
+  void update(const GradientNorm& gradient, double lr, std::optional<double> momentum, double average_share);
   at::Tensor forward_backward(const Batch& batch, int64_t step);
   Inputs prepare(const Batch& batch, int64_t step);
   void add_prediction_sums(Inputs& inputs);
@@ -78,6 +81,7 @@ class TrainStep {
   WorkingWeights working_;
   std::unique_ptr<Loss> loss_;
   ShardedOptimizer optimizer_;
+  WeightAverage average_;
   LossScaler scaler_;
   int64_t unit_;  // samples that share batch-norm statistics; 1 without batch norm
   std::vector<double> rank_weights_;

@@ -137,6 +137,38 @@ TEST(TrainStep, SameRunSameBits) {
   EXPECT_TRUE(weights_after({}, 3).equal(weights_after({}, 3)));
 }
 
+// Composer's rule, worked out beside the run: it begins as a copy before step 3, and moves after steps 4, 6 and 8.
+TEST(TrainStep, MovingAverageFollowsParametersAndStatistics) {
+  const Experiment e = tiny_experiment(
+      {"train.precision=fp64", "train.ema.smoothing=0.75", "train.ema.update_interval=2ba", "train.ema.start=3ba"});
+  const Batch batch = first_batch(e);
+  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU);
+  const auto now = [&] { return at::cat({step.arena().params(), step.arena().buffers()}); };
+  at::Tensor expected;
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(step.average().begun(), i > 3);
+    if (i == 3) expected = now().clone();
+    step.run(batch, i, 100, 2);
+    if (i >= 3 && (i + 1) % 2 == 0) expected = 0.75 * expected + 0.25 * now();
+  }
+  const at::Tensor raw = now().clone();
+  const at::Tensor weight = step.arena().places()[0].parameter;
+  {
+    const auto scope = step.average().use();
+    EXPECT_EQ(weight.data_ptr<double>(), step.average().params().data_ptr<double>());
+  }
+  EXPECT_EQ(weight.data_ptr<double>(), step.arena().params().data_ptr<double>());
+  const at::Tensor average = step.average().params();
+  EXPECT_LT(relative_difference(expected.narrow(0, 0, average.numel()), average), 1e-14);
+  EXPECT_GT(relative_difference(raw, expected), 1e-6);
+  double squares = 0;
+  for (const auto& entry : step.average().state()) squares += entry.second.square().sum().item<double>();
+  // Order within a tensor aside (channels last), names see the same values, batch norm's statistics among them.
+  EXPECT_NEAR(squares, expected.square().sum().item<double>(), 1e-10);
+  step.run(batch, 8, 100, 2);
+  EXPECT_GT(relative_difference(raw, now()), 1e-9);  // and training goes on with its own
+}
+
 void expect_overfits_one_batch(const std::string& precision, at::Device device) {
   const Experiment e = tiny_experiment({"train.precision=" + precision, "optimizer.type=adamw", "optimizer.lr=0.01"});
   const Batch batch = first_batch(e);
@@ -225,8 +257,10 @@ TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
        std::vector<std::vector<std::string>>{{"loss.type=ce", "optimizer.clip_norm=1", "loss.class_weights=[1,2,3,4]"},
                                              {"loss.type=ce_dice", "optimizer.type=adamw", "train.micro_batch=2"},
                                              kMixing,
-                                             {"train.precision=bf16", "model.unet.dropout=0.3"},
-                                             {"train.precision=bf16", "model.unet.channels=[8,16]"}}) {
+                                             {"train.precision=bf16", "model.unet.dropout=0.3", "train.ema.smoothing=0.9"},
+                                             {"train.precision=bf16", "model.unet.channels=[8,16]"},
+                                             {"train.precision=fp16", "optimizer.type=adamw", "optimizer.clip_norm=1"},
+                                             {"train.precision=fp16", "optimizer.type=lamb", "train.ema.half_life=2ba"}}) {
     const Experiment e = tiny_experiment(options);
     Batch batch = first_batch(e);
     batch.images = batch.images.pin_memory();  // as the trainer's loader does
@@ -241,6 +275,28 @@ TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
     }
     cuda_plugin()->forbid_waiting(false);
   }
+}
+
+// An overflow is seen, and the step skipped, without the program knowing.
+TEST_F(TrainStepGpu, OverflowInFp16SkipsTheStepOnTheDevice) {
+  const Experiment e = tiny_experiment({"train.precision=fp16", "optimizer.type=adamw"});
+  const Batch batch = first_batch(e);
+  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
+  const at::Tensor before = step.arena().params().clone();
+  step.scaler().restore({.scale = 1e30, .good_steps = 5, .applied_steps = 7, .skipped_steps = 0});
+  step.run(batch, 0, 100, 2);
+  EXPECT_TRUE(step.arena().params().equal(before));
+  LossScaling now = step.scaler().read();
+  EXPECT_EQ(now.scale, 5e29);
+  EXPECT_EQ(now.good_steps, 0);
+  EXPECT_EQ(now.applied_steps, 7);
+  EXPECT_EQ(now.skipped_steps, 1);
+  step.scaler().restore({.scale = 1024, .good_steps = 1999, .applied_steps = 7, .skipped_steps = 1});
+  step.run(batch, 1, 100, 2);
+  now = step.scaler().read();
+  EXPECT_FALSE(step.arena().params().equal(before));
+  EXPECT_EQ(now.scale, 2048);
+  EXPECT_EQ(now.applied_steps, 8);
 }
 
 void expect_same_bits_twice(const Experiment& e, const std::string& name) {

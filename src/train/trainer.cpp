@@ -40,6 +40,7 @@ RunResult Trainer::run() {
       train_one_step();
     }
     report_bad_samples();
+    final_weights_ = averaged_weights();
     if (store_) store_->wait();
     if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
     result.signal = signal_;
@@ -92,6 +93,7 @@ void Trainer::log_step(const StepResult& result) {
                .lr = result.lr,
                .grad_norm = result.grad_norm.item<double>()};
   meter_->fill(line);
+  if (step_->scaler().enabled()) line.skipped_steps = static_cast<int64_t>(step_->scaler().read().skipped_steps);
   for (auto& hook : hooks_) hook->on_log(line);
   TSR_CHECK(std::isfinite(line.loss),
             "the loss is {} at step {}; the checkpoints in {} are from before and untouched. Lower optimizer.lr, set "
@@ -113,9 +115,19 @@ void Trainer::report_bad_samples() {
   }
 }
 
+// The model computes with the average while this lives; null where the weights are to stay. A collective.
+std::unique_ptr<WeightAverage::Scope> Trainer::averaged_weights() {
+  const bool wanted = experiment_.eval.weights == EvalWeights::kAverage && step_->average().begun();
+  return wanted ? step_->average().use() : nullptr;
+}
+
 void Trainer::evaluate() {
   enter_phase(RankPhase::kEvaluating);
-  last_eval_ = merged(world_, evaluator_->run(*predictor_), train_set_->classes().size());
+  {
+    const auto averaged = averaged_weights();
+    last_eval_ = merged(world_, evaluator_->run(*predictor_), train_set_->classes().size());
+    last_eval_->averaged = averaged != nullptr;
+  }
   report_bad_samples();
   state_.evaluated_step = state_.step;
   double value = NAN;
@@ -139,12 +151,18 @@ void Trainer::save() {
             "the weights are no longer finite at step {}, so they are not saved; the checkpoints in {} are from before. Lower "
             "optimizer.lr or set optimizer.clip_norm",
             state_.step, (folder_ / "checkpoints").string());
-  state_.loss_scale = step_->scaler().scale();
-  state_.loss_scale_good_steps = step_->scaler().good_steps();
   state_.optimizer_steps = step_->optimizer().step_count();
-  const NamedTensors optimizer = step_->optimizer().state();  // a collective
+  if (step_->scaler().enabled()) {
+    const LossScaling scaling = step_->scaler().read();
+    state_.loss_scale = scaling.scale;
+    state_.loss_scale_good_steps = static_cast<int64_t>(scaling.good_steps);
+    state_.optimizer_steps = static_cast<int64_t>(scaling.applied_steps);
+    state_.skipped_steps = static_cast<int64_t>(scaling.skipped_steps);
+  }
+  const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
-    const Checkpoint checkpoint{model_state(*model_), optimizer, state_, train_set_->classes(), experiment_yaml(experiment_)};
+    const Checkpoint checkpoint{model_state(*model_),        optimizer, average, state_, train_set_->classes(),
+                                experiment_yaml(experiment_)};
     try {
       store_->save(checkpoint);
     } catch (const Error& e) {

@@ -62,6 +62,7 @@ class Trainer {
   void tune_exchange_settings();
   void train_one_step();
   void evaluate();
+  std::unique_ptr<WeightAverage::Scope> averaged_weights();
   void save();
   void report_bad_samples();
   void tell_failure(const std::string& reason);
@@ -88,8 +89,8 @@ class Trainer {
   std::unique_ptr<TrainStep> step_;
   std::unique_ptr<Predictor> predictor_;
   std::unique_ptr<Evaluator> evaluator_;
-  std::unique_ptr<CheckpointStore> store_;  // on the first rank only
-  NamedTensors optimizer_state_;            // of the checkpoint, until all ranks have it
+  std::unique_ptr<CheckpointStore> store_;        // on the first rank only
+  NamedTensors optimizer_state_, average_state_;  // of the checkpoint, until all ranks have it
   std::unique_ptr<Loader> loader_;
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
   TrainState state_;
@@ -97,6 +98,7 @@ class Trainer {
   std::optional<EvalResult> last_eval_;
   Hooks hooks_;
   std::optional<StepMeter> meter_;
+  std::unique_ptr<WeightAverage::Scope> final_weights_;  // at the end of a run, for those who still look at the model
 };
 
 }  // namespace tessera

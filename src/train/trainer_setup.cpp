@@ -56,7 +56,7 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
     store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint);
     Arena& arena = step_->arena();
     store_->check_room(static_cast<int64_t>(arena.params().nbytes() + arena.buffers().nbytes()) +
-                       step_->optimizer().state_bytes());
+                       step_->optimizer().state_bytes() + step_->average().bytes());
     if (options.resume) load_state();
     // A checkpoint has replaced them; the file may be gone by then.
     if (!resumed_ && !experiment_.model.pretrained.empty()) log_info("{}", load_pretrained(*model_, experiment_.model).table());
@@ -122,6 +122,7 @@ void Trainer::load_state() {
   check_same_experiment(checkpoint->config_yaml, experiment_);
   load_model_state(*model_, checkpoint->model);
   optimizer_state_ = checkpoint->optimizer;
+  average_state_ = checkpoint->average;
   state_ = checkpoint->state;
   resumed_ = true;
 }
@@ -139,8 +140,11 @@ void Trainer::start_from_first() {
   state_ = state_of_first(world_, state_);
   step_->optimizer().load_state(optimizer_state_);
   optimizer_state_.clear();
+  if (agree_on_signal(world_, average_state_.empty() ? 0 : 1) != 0) step_->average().load(average_state_, world_.gradients);
+  average_state_.clear();
   step_->optimizer().set_step_count(state_.optimizer_steps);
-  step_->scaler().restore(state_.loss_scale, state_.loss_scale_good_steps);
+  step_->scaler().restore({state_.loss_scale, static_cast<double>(state_.loss_scale_good_steps),
+                           static_cast<double>(state_.optimizer_steps), static_cast<double>(state_.skipped_steps)});
   saved_step_ = state_.step;
 }
 

@@ -49,7 +49,8 @@ WorkingWeights::WorkingWeights(SegmentationModel& model, Arena& arena, Precision
 
 WorkingWeights::Scope::Scope(WorkingWeights& weights) : weights_(weights) {
   const at::NoGradGuard no_grad;
-  if (weights_.copies_.defined()) weights_.copies_.copy_(weights_.arena_.params());
+  const at::Tensor& params = weights_.arena_.params();
+  if (weights_.copies_.defined() && params._version() != weights_.written_version_) weights_.copies_.copy_(params);
   for (Place& place : weights_.places_) {
     place.parameter.mutable_grad().reset();
     if (place.copy.defined()) place.parameter.set_data(place.copy);
@@ -62,6 +63,10 @@ WorkingWeights::Scope::~Scope() {
     if (place.copy.defined()) place.parameter.set_data(place.home);
     place.parameter.mutable_grad() = place.grad;
   }
+}
+
+void WorkingWeights::copies_written() {
+  written_version_ = arena_.params()._version();
 }
 
 void WorkingWeights::forget() {

@@ -10,9 +10,10 @@ namespace tessera {
 
 // Note [Working weights]
 // In bf16 and fp16, convolutions and matrix products read half-precision copies of the float32 weights. Autocast would make a
-// copy for each layer and turn each gradient back, hundreds of small launches in a step. Here one pass over the arena makes
-// all copies; while a step computes, the weights of these layers are the copies, autograd leaves each gradient where it was
-// computed, and a few launches collect them in the arena. The numbers are those of autocast.
+// copy for each layer and turn each gradient back, hundreds of small launches in a step. Here the
+// optimizer writes all copies beside the weights (at the start, a pass of its own); while a step computes, the weights of these
+// layers are the copies, autograd leaves each gradient where it was computed, and a few launches collect them in the arena. The
+// numbers are those of autocast.
 class WorkingWeights {
  public:
   // `model` and `arena` must outlive it. For precisions without autocast the weights stay, and only gradients are collected.
@@ -30,6 +31,11 @@ class WorkingWeights {
     WorkingWeights& weights_;
   };
 
+  // For the optimizer, which writes the new weights there in its pass over memory; undefined where there are no copies. Then
+  // tell so: the next scope takes them as they are, unless the arena was changed in between.
+  const at::Tensor& copies() const { return copies_; }
+  void copies_written();
+
   void forget();  // gradients of a pass that is done again
   // Moves the gradients of the parameters that lie within [begin, end) of the arena there.
   void collect(int64_t begin, int64_t end, bool add);
@@ -46,7 +52,8 @@ class WorkingWeights {
   };
 
   Arena& arena_;
-  at::Tensor copies_;  // of the whole arena
+  at::Tensor copies_;             // of the whole arena
+  int64_t written_version_ = -1;  // of the arena's parameters, when the copies were last theirs
   std::vector<Place> places_;
 };
 

@@ -62,5 +62,27 @@ TEST(WorkingWeights, GradientsAreThoseOfAutocast) {
   }
 }
 
+// What the optimizer has written there is taken as it is, until someone else changes the weights.
+TEST(WorkingWeights, WrittenCopiesAreTakenUntilTheWeightsChange) {
+  const Experiment e = testing::tiny_experiment();
+  const ModelPtr model = make_model(e.model, {3, 4}, 1);
+  Arena arena(*model, at::kCPU, at::kFloat, /*channels_last=*/true);
+  WorkingWeights working(*model, arena, Precision::kBf16);
+  const auto first_weight = [&] {
+    const WorkingWeights::Scope scope(working);
+    return model->parameters()[0].flatten()[0].item<float>();
+  };
+  arena.params().fill_(2);
+  EXPECT_EQ(first_weight(), 2);
+  at::Tensor copies = working.copies();
+  copies.fill_(3);
+  working.copies_written();
+  EXPECT_EQ(first_weight(), 3);
+  EXPECT_EQ(first_weight(), 3);
+  arena.params().fill_(4);
+  EXPECT_EQ(first_weight(), 4);
+  EXPECT_FALSE(WorkingWeights(*model, arena, Precision::kFp32).copies().defined());
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,4 +1,4 @@
-"""Ten-step trajectories of torch.optim in float64, gradient clipping, and learning rate schedules.
+"""Ten-step trajectories of torch.optim (lamb: timm.optim) in float64, gradient clipping, and learning rate schedules.
 
 Parameters and gradients are made from integers by both sides. Three parameters lie in a row: a backbone weight (5 values), a
 backbone bias (3), a head weight (4).
@@ -8,6 +8,7 @@ import pathlib
 import sys
 import warnings
 
+import timm.optim
 import torch
 from torch.optim import lr_scheduler as schedulers
 
@@ -60,7 +61,10 @@ def trajectory(config):
     sgd = {"lr": lr, "momentum": config.get("momentum", 0.9), "nesterov": config.get("nesterov", False)}
     adam = {"lr": lr, "betas": tuple(config.get("betas", (0.9, 0.999))), "eps": config.get("eps", 1e-8)}
     optimizer = {"sgd": lambda: torch.optim.SGD(groups, **sgd), "decoupled_sgd": lambda: DecoupledSgd(groups, **sgd),
-                 "adam": lambda: torch.optim.Adam(groups, **adam), "adamw": lambda: torch.optim.AdamW(groups, **adam)}[kind]()
+                 "adam": lambda: torch.optim.Adam(groups, **adam), "adamw": lambda: torch.optim.AdamW(groups, **adam)}.get(kind, lambda: None)()
+    if kind == "lamb":  # biases follow their weights' length only when they decay like weights
+        groups[1]["always_adapt"] = config.get("decay_norm_and_bias", False)
+        optimizer = timm.optim.Lamb(groups, **adam, max_grad_norm=None, always_adapt=True)
     rows = []
     for step in range(STEPS):
         for p, g in zip(params, gradient(step).split(SIZES)):
@@ -89,6 +93,9 @@ def optimizer_configs():
     yield {"type": "adam", "lr": 0.01, "betas": [0.8, 0.95], "eps": 1e-3, **everywhere}
     yield {"type": "adamw", "lr": 0.01, **everywhere}
     yield {"type": "adamw", "lr": 0.01, **grouped}
+    yield {"type": "lamb", "lr": 0.05}
+    yield {"type": "lamb", "lr": 0.02, "betas": [0.8, 0.95], "eps": 1e-3, **everywhere}
+    yield {"type": "lamb", "lr": 0.01, "clip_norm": 1.5, **grouped}
 
 
 def schedule(base, total, make, momentum=False):

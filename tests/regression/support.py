@@ -48,10 +48,10 @@ def checkpoints(run):
 
 
 def final_hash(run):
-    """Hash of the newest checkpoint's weights and optimizer state."""
+    """Hash of the newest checkpoint's weights, optimizer state and moving average."""
     newest = checkpoints(run)[-1]
     digest = hashlib.sha256()
-    for name in ("model.safetensors", "optimizer.safetensors"):
+    for name in ("model.safetensors", "optimizer.safetensors", *(p.name for p in newest.glob("ema.safetensors"))):
         digest.update((newest / name).read_bytes())
     return newest.name, digest.hexdigest()
 
@@ -70,10 +70,10 @@ def read_doubles(path):
     return tensors
 
 
-def weights_differ(one, other):
+def weights_differ(one, other, file="model.safetensors"):
     """Largest difference of two float64 checkpoints' weights, relative to the largest weight; they must be of one step and model."""
     check(one.name == other.name, f"checkpoints of different steps: {one} and {other}")
-    a, b = (read_doubles(folder / "model.safetensors") for folder in (one, other))
+    a, b = (read_doubles(folder / file) for folder in (one, other))
     check(a.keys() == b.keys(), f"{one} and {other} hold different weights")
     largest = max(abs(value) for values in a.values() for value in values)
     return max(abs(x - y) for name in a for x, y in zip(a[name], b[name])) / largest

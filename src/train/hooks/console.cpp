@@ -24,6 +24,7 @@ void ConsoleHook::on_step(int64_t step) {
 void ConsoleHook::on_log(const LogLine& line) {
   details_ = fmt::format("ep {:.1f}/{}  loss {:.4f}  lr {:.2e}  {:.1f} img/s  wait {:.0f}%  {:.0f} MB", line.epoch, epochs_,
                          line.loss, line.lr, line.images_per_s, line.data_wait * 100, line.memory_mb);
+  if (line.skipped_steps > 0) details_ += fmt::format("  {} steps skipped", line.skipped_steps);
   if (ProgressBar::on_terminal()) {
     bar_->update(line.step, details_);
   } else {
@@ -41,8 +42,8 @@ void ConsoleHook::on_warning(int64_t, const std::string& text) {
 }
 
 void ConsoleHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
-  log_info("eval at step {} (epoch {:.1f}): mean IoU {:.4f}  pixel accuracy {:.4f}  ({:.1f} img/s){}", state.step, epoch,
-           result.report.mean_iou_present, result.report.pixel_accuracy,
+  log_info("eval at step {} (epoch {:.1f}){}: mean IoU {:.4f}  pixel accuracy {:.4f}  ({:.1f} img/s){}", state.step, epoch,
+           result.averaged ? " of the averaged weights" : "", result.report.mean_iou_present, result.report.pixel_accuracy,
            static_cast<double>(result.num_images) / std::max(result.seconds, 1e-9),
            state.best_step == state.step ? "  best" : "");
 }

@@ -50,6 +50,7 @@ struct LogLine {
   double images_per_s = 0;
   double data_wait = 0;  // share of the time, 0..1
   double memory_mb = 0;
+  int64_t skipped_steps = 0;  // fp16: of the run so far, whose gradients overflowed
 };
 
 class Hook {

@@ -49,7 +49,8 @@ void RunLogHook::on_log(const LogLine& l) {
                         {"grad_norm", l.grad_norm},
                         {"images_per_s", l.images_per_s},
                         {"data_wait", l.data_wait},
-                        {"memory_mb", l.memory_mb}});
+                        {"memory_mb", l.memory_mb},
+                        {"skipped_steps", l.skipped_steps}});
 }
 
 void RunLogHook::on_bad_sample(const BadSampleRecord& record) {
@@ -64,6 +65,7 @@ void RunLogHook::on_eval(const TrainState& state, double epoch, const EvalResult
   json fields = eval_json(classes_, result);
   fields["step"] = state.step;
   fields["epoch"] = epoch;
+  fields["averaged"] = result.averaged;
   log_->event("eval", std::move(fields));
 }
 

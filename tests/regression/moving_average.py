@@ -1,0 +1,75 @@
+"""A run with a moving average of its weights (and LAMB, whose lengths are of whole tensors): evaluation, prediction and export use the average
+unless asked for the weights as trained; stopped and resumed it ends in the same bits, and on other ranks, with ZeRO-1 too, within 1e-9."""
+import json
+import shutil
+
+from support import TINY, Folder, check, checkpoints, final_hash, log_lines, read_doubles, tessera, weights_differ, write_png
+
+OPTIONS = TINY + ["train.precision=fp64", "train.duration=12ba", "eval.every=4ba", "checkpoint.every=4ba", "checkpoint.keep_last=9",
+                  "run.tensorboard=false", "data.threads=1", "optimizer.type=lamb", "optimizer.lr=0.05", "optimizer.eps=1e-4",
+                  "optimizer.weight_decay=0.01", "train.ema.half_life=3ba", "train.ema.start=2ba", "train.ema.update_interval=2ba"]
+TOLERANCE = 1e-9
+
+
+def keep_only(run, name):
+    for folder in checkpoints(run):
+        if folder.name != name:
+            shutil.rmtree(folder)
+
+
+def metrics(text):
+    return json.loads(text)["metrics"]
+
+
+def main():
+    with Folder() as folder:
+        one = folder / "one"
+        _, errors = tessera("train", *OPTIONS, f"run.dir={one}")
+        check("of the averaged weights" in errors, errors)
+        last = checkpoints(one)[-1]
+        average, raw = read_doubles(last / "ema.safetensors"), read_doubles(last / "model.safetensors")
+        check(average.keys() == raw.keys() and average != raw, "the average must hold all that the model does, with other values")
+
+        # What evaluation during training measured is what eval measures, and is not that of the weights as trained.
+        evaluated = [line for line in log_lines(one) if line["type"] == "eval"]
+        check(len(evaluated) == 3 and all(line["averaged"] for line in evaluated), evaluated)
+        found, errors = tessera("eval", "-w", last, "--json")
+        check("moving average of the weights" in errors and metrics(found) == evaluated[-1]["metrics"], f"{errors}{found}{evaluated[-1]}")
+        other, errors = tessera("eval", "-w", last, "--json", "--raw-weights")
+        check("moving average" not in errors and metrics(other) != metrics(found), f"{errors}{other}")
+
+        for flags, expected in (([], average), (["--raw-weights"], raw)):
+            tessera("export", "weights", "-w", last, "-o", folder / "weights.safetensors", *flags)
+            check(read_doubles(folder / "weights.safetensors") == expected, f"export {flags} wrote other weights")
+        write_png(folder / "image.png", 48, 48, lambda y, x: [(x * y) % 256, (5 * x) % 256, (3 * y) % 256], channels=3)
+        for name, flags in (("p1", []), ("p2", ["--raw-weights"])):
+            tessera("predict", "-w", last, folder / "image.png", "--probabilities", "-o", folder / name, *flags)
+        first, second = ((folder / name / "image_probabilities.npy").read_bytes() for name in ("p1", "p2"))
+        check(first != second, "both kinds of weights predict the same")
+
+        # Resumed in the middle, before and after the average began to move.
+        for name, step, flags in (("again", "step-00000004", []), ("split", "step-00000008", ["-p", "zero1", "--ranks", "2"]),
+                                  ("three", "step-00000004", ["-p", "dp", "--ranks", "3"])):
+            shutil.copytree(one, folder / name)
+            keep_only(folder / name, step)
+            tessera("train", *OPTIONS, f"run.dir={folder}/{name}", "--resume", *flags)
+            if not flags:
+                check(final_hash(folder / name) == final_hash(one), "resumed run ends in other bits")
+            newest = checkpoints(folder / name)[-1]
+            for file in ("model.safetensors", "ema.safetensors"):
+                difference = weights_differ(last, newest, file)
+                check(difference < TOLERANCE, f"{name}: {file} differs by {difference}")
+        # And saved by ZeRO-1's ranks, which have a slice of it each.
+        keep_only(folder / "split", "step-00000012")
+        found, _ = tessera("eval", "-w", folder / "split", "--json")
+        check(metrics(found) == evaluated[-1]["metrics"], found)
+
+        _, errors = tessera("train", *OPTIONS, "train.ema.smoothing=0.9", f"run.dir={folder}/both", expect=2)
+        check("one follows from the other" in errors, errors)
+        _, errors = tessera("train", *OPTIONS, "train.ema.half_life=5ba", f"run.dir={one}", "--resume", expect=2)
+        check("train.ema.half_life: 3ba in the run, 5ba now" in errors, errors)
+        print("average: evaluated, exported, resumed on 1, 2 and 3 ranks")
+
+
+if __name__ == "__main__":
+    main()
