@@ -14,12 +14,6 @@ at::Tensor sum_rows_cpu(const at::Tensor& x) {
   return x.reshape({-1, x.size(-1)}).sum(0, /*keepdim=*/false, x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
 }
 
-at::Tensor sum_rows(const at::Tensor& x) {
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("tessera::sum_rows", "").typed<at::Tensor(const at::Tensor&)>();
-  return op.call(x);
-}
-
 struct BiasGradientFunction : torch::autograd::Function<BiasGradientFunction> {
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& y, const at::Tensor& bias) {
     ctx->saved_data["type"] = bias.scalar_type();
@@ -27,12 +21,18 @@ struct BiasGradientFunction : torch::autograd::Function<BiasGradientFunction> {
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  const torch::autograd::variable_list& slopes) {
-    const at::AutoDispatchBelowADInplaceOrView below_autograd;
     return {slopes[0], sum_rows(slopes[0].contiguous()).to(ctx->saved_data["type"].toScalarType())};
   }
 };
 
 }  // namespace
+
+at::Tensor sum_rows(const at::Tensor& x) {
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("tessera::sum_rows", "").typed<at::Tensor(const at::Tensor&)>();
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  return op.call(x);
+}
 
 at::Tensor with_bias_gradient(const at::Tensor& y, const at::Tensor& bias) {
   TSR_CHECK(y.dim() > 0 && bias.dim() == 1 && bias.size(0) == y.size(-1), "a bias of {} numbers for rows of {}", bias.numel(),

@@ -8,4 +8,7 @@ namespace tessera {
 // y: (..., width); bias: (width). Summed in float32 (float64 for float64), in a fixed order.
 at::Tensor with_bias_gradient(const at::Tensor& y, const at::Tensor& bias);
 
+// The sum itself, of x (..., width), which is contiguous.
+at::Tensor sum_rows(const at::Tensor& x);
+
 }  // namespace tessera

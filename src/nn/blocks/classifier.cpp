@@ -3,8 +3,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
+#include "kernels/bias_gradient.h"
 #include "kernels/fused.h"
-#include "kernels/join_channels.h"
 #include "tensor/pixel_matrix.h"
 #include "tensor/product_type.h"
 
@@ -55,7 +55,7 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
     if (ctx->needs_input_grad(1))
       dweight = padded.t().mm(rows).narrow(0, 0, classes).to(type(1)).view({classes, rows.size(1), 1, 1});
     // Over the padded rows: those can be read in vectors.
-    if (ctx->needs_input_grad(2)) dbias = channel_sums(image_of_rows(padded, slope.sizes())).narrow(0, 0, classes).to(type(2));
+    if (ctx->needs_input_grad(2)) dbias = sum_rows(padded).narrow(0, 0, classes).to(type(2));
     return {dx, dweight, dbias};
   }
 };
