@@ -58,14 +58,13 @@ bool packs_fit(const HeadsPart<T>& part, int size) {
   return is_aligned(part.data) && std::all_of(strides.begin(), strides.end(), [&](int64_t s) { return s % size == 0; });
 }
 
-std::tuple<at::Tensor, at::Tensor> join_heads_cuda(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+at::Tensor join_heads_cuda(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& out) {
   const DeviceGuard guard(q.device());
   const int64_t samples = q.size(0), heads = q.size(1), tokens = q.size(2), d = q.size(3), rows = samples * tokens;
   const auto options = q.options().dtype(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
-  const at::Tensor out = at::empty({samples, tokens, 3 * heads * d}, q.options());
-  if (out.numel() == 0) return {out, at::zeros({3 * heads * d}, options)};
+  if (out.numel() == 0) return at::zeros({3 * heads * d}, options);
   TORCH_CHECK(rows < int64_t{1} << 31, "join_heads takes up to 2^31 tokens");
-  const int64_t blocks = blocks_for(rows, kVisitRows);
+  const int64_t blocks = visit_blocks(rows);
   const at::Tensor sums = at::empty({3 * heads * d}, options), parts = at::empty({blocks, 3 * heads * d}, options);
   const auto neighbours = [](const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); };
   const std::array<at::Tensor, 3> given{neighbours(q), neighbours(k), neighbours(v)};
@@ -73,7 +72,7 @@ std::tuple<at::Tensor, at::Tensor> join_heads_cuda(const at::Tensor& q, const at
     using C = Compute<scalar_t>;
     constexpr int kSize = 16 / sizeof(scalar_t);
     JoinArgs<scalar_t> a{};
-    bool packs = d % kSize == 0;
+    bool packs = d % kSize == 0 && is_aligned(out.const_data_ptr<scalar_t>());
     for (size_t i = 0; i < given.size(); ++i) {
       const at::Tensor& x = given[i];
       a.parts[i] = {x.const_data_ptr<scalar_t>(), x.stride(0), x.stride(1), x.stride(2)};
@@ -89,7 +88,7 @@ std::tuple<at::Tensor, at::Tensor> join_heads_cuda(const at::Tensor& q, const at
            visit_grid(rows, 3 * heads * d, packs ? kSize : 1), 32 * kVisitWarps, 0, a);
     column_sums(parts.const_data_ptr<C>(), sums.mutable_data_ptr<C>(), blocks, 3 * heads * d);
   });
-  return {out, sums};
+  return sums;
 }
 
 }  // namespace

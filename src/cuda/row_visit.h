@@ -14,11 +14,17 @@ __device__ __forceinline__ int visit_column() {
   return (static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.x) % 32) * kSize;
 }
 
+// A grid has no more than 65,535 blocks in its second dimension, so that blocks of rows go on in the third.
+inline constexpr int64_t kVisitGrid = 65535;
+
+__device__ __forceinline__ int64_t visit_block() {
+  return static_cast<int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
+}
+
 // For each row of this warp: take(row, load(row)). kAhead loads are under way at a time: memory is far away.
 template <int kAhead, class Load, class Take>
 __device__ __forceinline__ void visit_rows(int64_t rows, const Load& load, const Take& take) {
-  const int64_t begin = static_cast<int64_t>(blockIdx.y) * kVisitRows,
-                end = begin + kVisitRows < rows ? begin + kVisitRows : rows;
+  const int64_t begin = visit_block() * kVisitRows, end = begin + kVisitRows < rows ? begin + kVisitRows : rows;
   int64_t row = begin + threadIdx.x / 32;
   for (; row + (kAhead - 1) * kVisitWarps < end; row += kAhead * kVisitWarps) {
     decltype(load(row)) loaded[kAhead];
@@ -41,12 +47,19 @@ __device__ __forceinline__ void leave_sums(const C (&sum)[kSize], C* parts, int 
   for (int k = 0; k < kSize; ++k) {
     C total = 0;
     for (int w = 0; w < kVisitWarps; ++w) total += sums[w][k * 32 + lane];
-    parts[static_cast<int64_t>(blockIdx.y) * width + column + k] = total;
+    parts[visit_block() * width + column + k] = total;
   }
 }
 
 inline dim3 visit_grid(int64_t rows, int64_t width, int size) {
-  return dim3(blocks_for(width, 32 * size), blocks_for(rows, kVisitRows));
+  const int64_t blocks = blocks_for(rows, kVisitRows), layers = (blocks + kVisitGrid - 1) / kVisitGrid;
+  return dim3(blocks_for(width, 32 * size), blocks_for(blocks, layers), static_cast<unsigned>(layers));
+}
+
+// Of rows, as many as have sums: with layers there may be some without rows.
+inline int64_t visit_blocks(int64_t rows) {
+  const dim3 grid = visit_grid(rows, 1, 1);
+  return static_cast<int64_t>(grid.y) * grid.z;
 }
 
 }  // namespace tessera

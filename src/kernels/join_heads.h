@@ -12,4 +12,7 @@ struct JoinedHeads {
 // q, k, v: (N, heads, T, d) of any strides.
 JoinedHeads join_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
 
+// To where they belong in `tokens`, which is contiguous; returns the sums.
+at::Tensor join_heads_into(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens);
+
 }  // namespace tessera

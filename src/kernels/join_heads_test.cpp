@@ -59,9 +59,19 @@ TEST(JoinHeads, LayoutsWithGaps) {
   expect_joined(parts[0], turned, turned);
 }
 
+TEST(JoinHeads, StretchesOfSamplesGoToTheirPlace) {
+  at::manual_seed(3);
+  const at::Tensor q = made({3, 2, 5, 4}, at::kFloat), k = made({3, 2, 5, 4}, at::kFloat), v = made({3, 2, 5, 4}, at::kFloat);
+  const at::Tensor tokens = at::empty({3, 5, 24}, q.options());
+  for (int64_t sample = 0; sample < 3; ++sample)
+    join_heads_into(q.narrow(0, sample, 1), k.narrow(0, sample, 1), v.narrow(0, sample, 1), tokens.narrow(0, sample, 1));
+  EXPECT_TRUE(tokens.equal(join_heads(q, k, v).tokens));
+}
+
 TEST(JoinHeads, ShapesThatDifferAreRefused) {
   const at::Tensor q = at::zeros({1, 2, 3, 4});
   EXPECT_THROW(join_heads(q, q, at::zeros({1, 2, 4, 4})), Error);
+  EXPECT_THROW(join_heads_into(q, q, q, at::zeros({1, 3, 8})), Error);
 }
 
 }  // namespace

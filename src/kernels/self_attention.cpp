@@ -1,22 +1,19 @@
 #include "kernels/self_attention.h"
 
 #include <ATen/ATen.h>
-#include <ATen/SDPBackend.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "core/error.h"
+#include "kernels/attention_backend.h"
 #include "kernels/bias_gradient.h"
 #include "kernels/join_heads.h"
+#include "tensor/side_stream.h"
 
 namespace tessera {
 namespace {
 
 using at::SDPBackend;
 using torch::autograd::variable_list;
-
-struct Heads {
-  at::Tensor q, k, v;  // each (N, heads, T, d)
-};
 
 Heads split_heads(const at::Tensor& qkv, int64_t heads) {
   const auto parts =
@@ -29,86 +26,65 @@ at::Tensor side_by_side(const at::Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), -1});
 }
 
-// Where results must not change from run to run, libtorch leaves cuDNN's attention out and sums flash attention's gradients in
-// a fixed order, but only if it may also refuse what has no such form. Elsewhere it may not, since other operations only warn.
-class StrictWhereDeterministic {
- public:
-  StrictWhereDeterministic() : set_(context_.deterministicAlgorithms() && context_.deterministicAlgorithmsWarnOnly()) {
-    if (set_) context_.setDeterministicAlgorithms(true, /*warn_only=*/false);
-  }
-  ~StrictWhereDeterministic() {
-    if (set_) context_.setDeterministicAlgorithms(true, /*warn_only=*/true);
-  }
-  StrictWhereDeterministic(const StrictWhereDeterministic&) = delete;
-  StrictWhereDeterministic& operator=(const StrictWhereDeterministic&) = delete;
+// Gradients of a stretch of samples to their place in tokens, (N, T, 3 * heads * d); returns their sums over all tokens.
+struct Backward {
+  at::Tensor slope;
+  Heads in;
+  Attended kept;
+  SDPBackend backend;
+  at::Tensor tokens;
 
- private:
-  at::Context& context_ = at::globalContext();
-  const bool set_;
+  at::Tensor operator()(int64_t first, int64_t samples) const {
+    const Heads gradients =
+        attend_backward(slope.narrow(0, first, samples), in.narrow(first, samples), kept.narrow(first, samples), backend);
+    return join_heads_into(gradients.q, gradients.k, gradients.v, tokens.narrow(0, first, samples));
+  }
+
+  // Flash attention with a fixed order has one block of threads for each head of a sample, which an H200 takes in two waves,
+  // the second mostly empty. Two halves beside each other fill it: 0.87 ms where the whole takes 0.98 (16 samples of 12 heads
+  // and 1,025 tokens). With few heads it divides their keys, and nothing is left idle.
+  at::Tensor whole() const {
+    constexpr int64_t kManyHeads = 128;
+    const int64_t samples = tokens.size(0), half = samples / 2;
+    const bool fixed_order = backend == SDPBackend::flash_attention && at::globalContext().deterministicAlgorithms();
+    if (!tokens.is_cuda() || !fixed_order || half == 0 || samples * in.q.size(1) < kManyHeads) return (*this)(0, samples);
+    at::Tensor second, first;
+    {
+      SideStream beside(tokens.device());
+      second = beside.run([&] { return (*this)(half, samples - half); });
+      first = (*this)(0, half);
+    }
+    return first + second;
+  }
 };
-
-// What scaled_dot_product_attention would take, where the function below knows how to call it; otherwise math.
-SDPBackend choose_backend(const Heads& heads) {
-  const StrictWhereDeterministic strict;
-  const auto choice = static_cast<SDPBackend>(at::_fused_sdp_choice(heads.q, heads.k, heads.v));
-  if (heads.q.is_cpu()) return choice;
-  if (choice == SDPBackend::cudnn_attention) return choice;
-  // libtorch fills other widths up to a multiple of 8 for the GPU's flash attention.
-  const bool takes_flash = choice == SDPBackend::flash_attention && heads.q.size(3) % 8 == 0;
-  return takes_flash ? choice : SDPBackend::math;
-}
-
-// The result, then whatever the backward pass needs besides.
-variable_list attend(const Heads& in, SDPBackend backend) {
-  if (backend == SDPBackend::cudnn_attention) {
-    const auto all = at::_scaled_dot_product_cudnn_attention(in.q, in.k, in.v, std::nullopt, /*compute_log_sumexp=*/true);
-    return {std::get<0>(all), std::get<1>(all), std::get<2>(all), std::get<3>(all), std::get<6>(all), std::get<7>(all)};
-  }
-  if (in.q.is_cpu()) {
-    const auto [out, log_sums] = at::_scaled_dot_product_flash_attention_for_cpu(in.q, in.k, in.v);
-    return {out, log_sums};
-  }
-  const auto all = at::_scaled_dot_product_flash_attention(in.q, in.k, in.v);
-  return {std::get<0>(all), std::get<1>(all), std::get<2>(all), std::get<3>(all), std::get<6>(all), std::get<7>(all)};
-}
-
-// The gradients of q, k and v; `kept` is what attend returned.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> attend_backward(const at::Tensor& slope, const Heads& in,
-                                                               const variable_list& kept, SDPBackend backend) {
-  const StrictWhereDeterministic strict;
-  const int64_t tokens = in.q.size(2);
-  if (backend == SDPBackend::cudnn_attention) {
-    return at::_scaled_dot_product_cudnn_attention_backward(slope, in.q, in.k, in.v, kept[0], kept[1], kept[4], kept[5],
-                                                            /*attn_bias=*/{}, kept[2], kept[3], tokens, tokens, 0.0, false);
-  }
-  if (in.q.is_cpu())
-    return at::_scaled_dot_product_flash_attention_for_cpu_backward(slope, in.q, in.k, in.v, kept[0], kept[1], 0.0, false);
-  return at::_scaled_dot_product_flash_attention_backward(slope, in.q, in.k, in.v, kept[0], kept[1], kept[2], kept[3], tokens,
-                                                          tokens, 0.0, false, kept[4], kept[5]);
-}
 
 struct SelfAttentionFunction : torch::autograd::Function<SelfAttentionFunction> {
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& qkv, const at::Tensor& bias, int64_t heads,
-                            int64_t backend) {
+                            const AttentionPlan& plan) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    variable_list kept = attend(split_heads(qkv, heads), static_cast<SDPBackend>(backend));
-    const at::Tensor out = side_by_side(kept[0]);
+    const Attended attended = attend(split_heads(qkv, heads), plan.forward);
+    variable_list kept = attended.tensors();
     kept.push_back(qkv);
     ctx->save_for_backward(kept);
     ctx->saved_data["heads"] = heads;
-    ctx->saved_data["backend"] = backend;
+    ctx->saved_data["backend"] = static_cast<int64_t>(plan.backward);
     ctx->saved_data["bias_type"] = bias.scalar_type();
-    return out;
+    return side_by_side(attended.out);
   }
   static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& slopes) {
     const variable_list kept = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const Heads in = split_heads(kept.back(), ctx->saved_data["heads"].toInt());
+    const at::Tensor& qkv = kept.back();
+    const Heads in = split_heads(qkv, ctx->saved_data["heads"].toInt());
     const at::Tensor slope =
         slopes[0].contiguous().view({in.q.size(0), in.q.size(2), in.q.size(1), in.q.size(3)}).transpose(1, 2);
-    const auto [dq, dk, dv] = attend_backward(slope, in, kept, static_cast<SDPBackend>(ctx->saved_data["backend"].toInt()));
-    const JoinedHeads joined = join_heads(dq, dk, dv);
-    return {joined.tokens, joined.sums.to(ctx->saved_data["bias_type"].toScalarType()), {}, {}};
+    const Backward backward{slope,
+                            in,
+                            {kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]},
+                            static_cast<SDPBackend>(ctx->saved_data["backend"].toInt()),
+                            at::empty_like(qkv)};
+    const at::Tensor sums = backward.whole();
+    return {backward.tokens, sums.to(ctx->saved_data["bias_type"].toScalarType()), {}, {}};
   }
 };
 
@@ -118,14 +94,18 @@ at::Tensor self_attention(const at::Tensor& qkv, const at::Tensor& bias, int64_t
   TSR_CHECK(qkv.dim() == 3 && heads > 0 && qkv.size(2) % (3 * heads) == 0 && bias.dim() == 1 && bias.size(0) == qkv.size(2),
             "queries, keys and values of {} heads, made with a bias of {} numbers, cannot lie in {} numbers", heads,
             bias.numel(), qkv.size(-1));
-  if (at::GradMode::is_enabled() && qkv.requires_grad()) {
+  const bool learns = at::GradMode::is_enabled() && qkv.requires_grad();
+  if (learns) {
     // The types are the caller's to say.
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const at::Tensor whole = qkv.contiguous();
-    const SDPBackend backend = choose_backend(split_heads(whole, heads));
-    if (backend != SDPBackend::math) return SelfAttentionFunction::apply(whole, bias, heads, static_cast<int64_t>(backend));
+    const AttentionPlan plan = plan_attention(split_heads(whole, heads));
+    if (plan.backward != SDPBackend::math) return SelfAttentionFunction::apply(whole, bias, heads, plan);
   }
   const Heads parts = split_heads(with_bias_gradient(qkv, bias).contiguous(), heads);
+  // What libtorch may choose by itself need not have a fixed order.
+  if (learns && at::globalContext().deterministicAlgorithms())
+    return side_by_side(std::get<0>(at::_scaled_dot_product_attention_math(parts.q, parts.k, parts.v)));
   return side_by_side(at::scaled_dot_product_attention(parts.q, parts.k, parts.v));
 }
 

@@ -88,6 +88,21 @@ TEST(SelfAttention, BiasAloneHasItsGradient) {
   EXPECT_LT((got[0] - run(in, at::kDouble, false)[3]).abs().max().item<double>(), 1e-10);
 }
 
+// Many heads, which a GPU then takes in two halves; few; and a width for which libtorch has nothing fused.
+TEST(SelfAttention, DeterministicRunsGiveTheSameBitsAndTheRightOnes) {
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+  for (const auto& [samples, tokens, heads, d] :
+       std::vector<std::array<int64_t, 4>>{{17, 130, 8, 64}, {2, 300, 2, 64}, {2, 33, 3, 5}}) {
+    const Inputs in = make_inputs(samples, tokens, heads, d);
+    expect_equal(in, at::kBFloat16, 2e-2);
+    for (const at::ScalarType type : {at::kBFloat16, at::kFloat}) {
+      const auto once = run(in, type, true), again = run(in, type, true);
+      for (size_t i = 0; i < once.size(); ++i) EXPECT_TRUE(once[i].equal(again[i])) << "tensor " << i << " of " << in.x.sizes();
+    }
+  }
+  at::globalContext().setDeterministicAlgorithms(false, /*warn_only=*/false);
+}
+
 TEST(SelfAttention, ShapesThatDoNotFitAreRefused) {
   EXPECT_THROW(self_attention(at::zeros({1, 2, 24}), at::zeros({24}), 5), Error);
   EXPECT_THROW(self_attention(at::zeros({1, 2, 24}), at::zeros({8}), 2), Error);
