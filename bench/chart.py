@@ -1,4 +1,6 @@
-"""Pictures of what gpu_step.py and growth.py wrote: bench/chart.py step|growth RESULT OUT.svg. Needs no package."""
+"""Pictures of what gpu_step.py and growth.py wrote: bench/chart.py step|growth RESULT... OUT.svg. Needs no package.
+
+Of several results each has its own models and axes; what a later one measured again replaces the earlier."""
 import json
 import math
 import pathlib
@@ -87,10 +89,12 @@ def growth(result):
 
 
 def main():
-    if len(sys.argv) != 4 or sys.argv[1] not in ("step", "growth"):
+    if len(sys.argv) < 4 or sys.argv[1] not in ("step", "growth"):
         raise SystemExit(__doc__)
-    result = json.loads(pathlib.Path(sys.argv[2]).read_text())
-    pathlib.Path(sys.argv[3]).write_text(bars(result) if sys.argv[1] == "step" else growth(result))
+    results = [json.loads(pathlib.Path(path).read_text()) for path in sys.argv[2:-1]]
+    rows = {(row["model"], row.get("axis"), row.get(row.get("axis"))): row for result in results for row in result["rows"]}
+    result = {**results[0], "rows": list(rows.values())}
+    pathlib.Path(sys.argv[-1]).write_text(bars(result) if sys.argv[1] == "step" else growth(result))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// The most classes whose logits fit into a warp's registers.
+// The most classes whose logits fit into a warp's registers. More are taken in stretches of as many.
 inline constexpr int kMostLanesClasses = 256;
 
 // The rows of cells cut into walks of `length` cells.
@@ -26,9 +26,12 @@ inline CellWalks plan_walks(const LogitArguments& a) {
 
 template <class T>
 struct CellOutput {
-  T* parts;        // null, or (walks, length + 1, 2, C): gradients of upper and lower logits
-  double* values;  // (walks): cross entropy
-  T* sums;         // (walks, 2, C)
+  T* parts = nullptr;        // null, or (walks, length + 1, 2, C): gradients of upper and lower logits
+  double* values = nullptr;  // (N, stretches of classes, walks of an image): cross entropy
+  T* sums = nullptr;         // (walks, 2, C)
+  // (stretches of classes, N, H, W): the log of the sum of exponentials, and null or the sum of slope * probability, as if
+  // there were no other classes.
+  T *log_sums = nullptr, *slope_sums = nullptr;
 };
 
 inline constexpr int kGatherWarps = 8;

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-enum class SoftmaxTask { kCrossEntropy, kSums, kSumsGradient };
+enum class SoftmaxTask { kCrossEntropy, kLogSums, kSums, kSumsGradient };
 
 // What all kernels of the fused losses read. T: what they compute in.
 template <class T>

@@ -45,11 +45,9 @@ class SoftmaxCall {
   bool pixelwise() const {
     return arguments_.rows.in == arguments_.rows.out && arguments_.columns.in == arguments_.columns.out;
   }
-  // Then sums over classes are found beforehand.
-  bool many_classes() const { return arguments_.classes > kMostLanesClasses; }
 
-  // (2, N, H, W): fills the sums over classes of every pixel, and `values`, where not null, with (N, parts) of the cross
-  // entropy.
+  // Of logits of the labels' size, (2, N, H, W): the sums over classes of every pixel; fills `values`, where not null, with
+  // (N, parts) of the cross entropy.
   at::Tensor find_sums(at::Tensor* values) {
     const at::Tensor found = empty({2, labels_.size(0), labels_.size(1), labels_.size(2)});
     arguments_.log_sum = found[0].template mutable_data_ptr<T>();
@@ -87,9 +85,8 @@ class SoftmaxCall {
       });
       return sums;
     }
-    const at::Tensor known = many_classes() ? find_sums(nullptr) : at::Tensor();
     const at::Tensor sums = empty_walks({2, arguments_.classes}, at::CppTypeToScalarType<T>::value);
-    walk_cells<SoftmaxTask::kSums>({nullptr, nullptr, sums.mutable_data_ptr<T>()});
+    walk_cells<SoftmaxTask::kSums>({.sums = sums.mutable_data_ptr<T>()});
     return sums;
   }
 
@@ -97,6 +94,7 @@ class SoftmaxCall {
     return at::empty(size, logits_.options().dtype(type).memory_format(std::nullopt));
   }
   at::Tensor empty_parts() const { return empty({walks_.count, walks_.length + 1, 2, arguments_.classes}); }
+  at::Tensor empty_values() const { return empty_walks({stretches()}, at::kDouble); }
   at::Tensor empty_walks(at::IntArrayRef rest, at::ScalarType type) const {
     std::vector<int64_t> size{arguments_.images, walks_.count / arguments_.images};
     size.insert(size.end(), rest.begin(), rest.end());
@@ -106,7 +104,10 @@ class SoftmaxCall {
   template <SoftmaxTask kTask>
   void walk_cells(const CellOutput<T>& to) {
     const int classes = arguments_.classes;
-    if (many_classes()) return start<8, kTask, true>(to);
+    if (stretches() > 1) {
+      find_log_sums();
+      return start<8, kTask, true>(to);
+    }
     if (classes <= 32) return start<1, kTask, false>(to);
     if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
       if (classes <= 96) return start<3, kTask, false>(to);
@@ -155,6 +156,21 @@ class SoftmaxCall {
 
  private:
   static constexpr int64_t kPixelWarps = 8;
+
+  int64_t stretches() const { return (arguments_.classes + kMostLanesClasses - 1) / kMostLanesClasses; }
+
+  // Over stretches of classes, then over all of them.
+  void find_log_sums() {
+    const at::Tensor parts = empty({stretches(), labels_.size(0), labels_.size(1), labels_.size(2)});
+    const at::Tensor slope_parts = arguments_.slopes == nullptr ? at::Tensor() : at::empty_like(parts);
+    start<8, SoftmaxTask::kLogSums, false>({.log_sums = parts.mutable_data_ptr<T>(),
+                                            .slope_sums = slope_parts.defined() ? slope_parts.mutable_data_ptr<T>() : nullptr});
+    kept_.push_back(parts.logsumexp(0));
+    arguments_.log_sum = kept_.back().template mutable_data_ptr<T>();
+    if (!slope_parts.defined()) return;
+    kept_.push_back(((parts - kept_.back()).exp_() * slope_parts).sum(0));
+    arguments_.slope_sum = kept_.back().template mutable_data_ptr<T>();
+  }
 
   const T* keep(const at::Tensor& values) {
     kept_.push_back(values.to(logits_.device(), at::CppTypeToScalarType<T>::value).contiguous());

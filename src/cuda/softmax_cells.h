@@ -12,6 +12,8 @@
 // right corners' gradients go on as the left ones of the next cell; finished columns are written as two parts, of the upper and
 // the lower logits, which gather_parts_kernel adds up in a fixed order. So each pixel is computed once and nothing is added
 // in an order that could change.
+// Of more classes than a warp's lanes hold, every warp has a stretch. Sums over all of them are then found by a walk of their
+// own (kLogSums) and known (kKnown) in the one that makes gradients.
 
 namespace tessera {
 
@@ -40,13 +42,23 @@ class CellWalk {
         lane_(static_cast<int>(threadIdx.x % 32)),
         first_class_(first_class),
         memory_(memory),
-        corners_(a, first_class, memory.corners) {}
+        corners_(a, first_class, memory.corners) {
+    if (!kKnown || kTask != SoftmaxTask::kCrossEntropy || a.smoothing <= 0) return;
+#pragma unroll
+    for (int k = 0; k < K; ++k) own_spread_ += corners_.has(k) ? a.spread(corners_.class_of(k)) : T(0);
+    own_spread_ = warp_sum(own_spread_);
+  }
 
   __device__ void run(const CellWalks& walks, int64_t walk, const CellOutput<T>& to) {
     const int64_t row = walk / walks.per_row;
     image_ = static_cast<int>(row / a_.rows.in);
     top_ = static_cast<int>(row % a_.rows.in);
-    gradient_ = kTask != SoftmaxTask::kSums && to.parts != nullptr;
+    gradient_ = kTask != SoftmaxTask::kSums && kTask != SoftmaxTask::kLogSums && to.parts != nullptr;
+    if (kTask == SoftmaxTask::kLogSums) {
+      const int64_t before = static_cast<int64_t>(blockIdx.y) * a_.images * a_.rows.out * a_.columns.out;
+      log_sums_ = to.log_sums + before;
+      slope_sums_ = to.slope_sums == nullptr ? nullptr : to.slope_sums + before;
+    }
     const bool spread = kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0;
     const int begin = static_cast<int>(walk % walks.per_row) * walks.length;
     const int end = begin + walks.length < a_.columns.in ? begin + walks.length : a_.columns.in;
@@ -72,14 +84,19 @@ class CellWalk {
       part += 2 * a_.classes;
     }
     if (gradient_) slopes_.write(1, part, corners_.class_of(0), a_.classes);
-    if (kTask == SoftmaxTask::kCrossEntropy && !kKnown) {
+    if (kTask == SoftmaxTask::kCrossEntropy) {
       value_ = warp_sum(value_);
-      if (lane_ == 0) to.values[walk] = value_;
+      if (lane_ == 0) to.values[kKnown ? walk_of_stretch(walks, walk) : walk] = value_;
     }
     if (kTask == SoftmaxTask::kSums) write_sums(to.sums + walk * 2 * a_.classes);
   }
 
  private:
+  __device__ int64_t walk_of_stretch(const CellWalks& walks, int64_t walk) const {
+    const int64_t of_image = walks.count / a_.images;
+    return (static_cast<int64_t>(image_) * gridDim.y + blockIdx.y) * of_image + walk % of_image;
+  }
+
   struct GivenLabels {
     int first, other;
   };
@@ -132,7 +149,11 @@ class CellWalk {
       if (gradient_) slopes_.add_row(down, row_slope_);
     }
     __syncwarp();
-    finish_pixels(own);
+    if constexpr (kTask == SoftmaxTask::kLogSums) {
+      if (own.target.counts()) write_log_sums(own, pixel_index(chunk));
+    } else {
+      finish_pixels(own);
+    }
   }
 
   __device__ void set_pixel(Pixel& own, const CellChunk& chunk, GivenLabels given) {
@@ -165,6 +186,7 @@ class CellWalk {
       }
     } else {
       normalise(begin, right, e, scale, mean);
+      if (kTask == SoftmaxTask::kLogSums) return;
     }
 #pragma unroll
     for (int q = 0; q < kPixelGroup; ++q) {
@@ -208,7 +230,7 @@ class CellWalk {
     const T mass = memory_.mass[slot], own_scale = divide_fast(mass, sum);
 #pragma unroll
     for (int q = 0; q < kPixelGroup; ++q) scale[q] = __shfl_sync(kAllLanes, own_scale, 8 * q);
-    if constexpr (kTask == SoftmaxTask::kSumsGradient) {
+    if (kTask == SoftmaxTask::kSumsGradient || (kTask == SoftmaxTask::kLogSums && slope_sums_ != nullptr)) {
       // The sum of slope * exponential over all classes, with the label's own slope.
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) {
@@ -217,10 +239,11 @@ class CellWalk {
         for (int k = 0; k < K; ++k) sums[q] += class_slope(k) * e[q][k];
       }
       T dot = warp_sum_group(sums, lane_);
-      if (mass != 0) {
+      if (mass != 0 && holds(memory_.label[slot])) {
         dot += a_.slopes[memory_.label[slot]] * exp2_fast(memory_.label_logit[0][slot] - memory_.extra[slot]);
       }
       const T own_mean = divide_fast(dot, sum);
+      if (kTask == SoftmaxTask::kLogSums && lane_ % 8 == 0) memory_.shift[slot] = own_mean;
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) mean[q] = __shfl_sync(kAllLanes, own_mean, 8 * q);
     }
@@ -236,8 +259,18 @@ class CellWalk {
     return sum;
   }
 
+  // Whether a class is in the own stretch.
+  __device__ bool holds(int label) const {
+    return label >= first_class_ && label < first_class_ + 32 * K;
+  }
+
   __device__ T class_slope(int k) const {
     return corners_.has(k) ? a_.slopes[a_.classes + corners_.class_of(k)] : T(0);
+  }
+
+  __device__ void write_log_sums(const Pixel& own, int64_t index) {
+    log_sums_[index] = corners_.bound(own.place) + kLn2<T> * (log2(memory_.sum[lane_]) + memory_.extra[lane_]);
+    if (slope_sums_ != nullptr) slope_sums_[index] = memory_.shift[lane_];
   }
 
   // The labels' own part, for all pixels of the chunk at once.
@@ -253,7 +286,7 @@ class CellWalk {
         const T logit = memory_.label_logit[i][lane_];
         if (kTask == SoftmaxTask::kCrossEntropy) {
           amount = -own.target.weight[i];
-          value_ -= own.target.weight[i] * logit * kLn2<T>;
+          if (first_class_ == 0) value_ -= own.target.weight[i] * logit * kLn2<T>;
         } else {
           const T probability = exp2_fast(logit - extra) / sum;
           amount = kTask == SoftmaxTask::kSums ? probability : a_.slopes[label] * probability;
@@ -265,10 +298,17 @@ class CellWalk {
       }
     }
     if (kTask == SoftmaxTask::kCrossEntropy && counts) {
-      value_ += own.target.mass * kLn2<T> * (log2(sum) + extra);
+      value_ += own_mass(own.target) * kLn2<T> * (log2(sum) + extra);
       if (a_.smoothing > 0) value_ -= own.target.share * corners_.spread(own.place);
     }
     if (kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 && gradient_) spread_gradient(own);
+  }
+
+  // Of a pixel's -log p, the part that this warp has to add: its stretch's, and once the labels'.
+  __device__ T own_mass(const PixelTargets<T>& target) const {
+    if (!kKnown) return target.mass;
+    const T of_labels = first_class_ == 0 ? target.weight[0] + target.weight[1] : T(0);
+    return a_.smoothing > 0 ? of_labels + target.share * own_spread_ : of_labels;
   }
 
   // Label smoothing takes the same off every class of a pixel.
@@ -303,6 +343,8 @@ class CellWalk {
   int image_ = 0, top_ = 0;
   bool gradient_ = false;
   T left_[K], step_[K], row_slope_[2][K], sums_[K];
+  T own_spread_ = 0;  // of label smoothing, over the own stretch of classes
+  T *log_sums_ = nullptr, *slope_sums_ = nullptr;
   double value_ = 0;
 };
 

@@ -3,39 +3,16 @@
 
 namespace tessera {
 
-// A warp for each output pixel, classes dealt out over the lanes: for logits of the labels' own size, where there is nothing
-// to interpolate, and for more classes than the registers of softmax_cells.h hold.
+// A warp for each pixel of logits of the labels' own size, classes dealt out over the lanes, wherever these lie.
 
-// The four logits around a pixel, or the one at it.
 template <class T>
 struct PixelLogits {
-  __device__ PixelLogits(const SoftmaxArguments<T>& a, int image, int y, int x) : a_(a) {
-    const int top = a.rows.first(y), left = a.columns.first(x);
-    const T down = static_cast<T>(a.rows.weight(y, top)), right = static_cast<T>(a.columns.weight(x, left));
-    weight_[0] = (T(1) - down) * (T(1) - right);
-    weight_[1] = (T(1) - down) * right;
-    weight_[2] = down * (T(1) - right);
-    weight_[3] = down * right;
-    const int bottom = a.rows.second(top), next = a.columns.second(left);
-    offset_[0] = a.offset(image, top, left);
-    offset_[1] = a.offset(image, top, next);
-    offset_[2] = a.offset(image, bottom, left);
-    offset_[3] = a.offset(image, bottom, next);
-    alone_ = a.rows.in == a.rows.out && a.columns.in == a.columns.out;
-  }
-  __device__ T operator[](int c) const {
-    const int64_t along = c * a_.strides.channel;
-    if (alone_) return a_.logit(offset_[0] + along);
-    T z = 0;
-    for (int i = 0; i < 4; ++i) z += weight_[i] * a_.logit(offset_[i] + along);
-    return z;
-  }
+  __device__ PixelLogits(const SoftmaxArguments<T>& a, int image, int y, int x) : a_(a), offset_(a.offset(image, y, x)) {}
+  __device__ T operator[](int c) const { return a_.logit(offset_ + c * a_.strides.channel); }
 
  private:
   const SoftmaxArguments<T>& a_;
-  int64_t offset_[4];
-  T weight_[4];
-  bool alone_;
+  int64_t offset_;
 };
 
 // Which pixel a warp works on; false past the last.

@@ -18,20 +18,15 @@ std::tuple<at::Tensor, at::Tensor> cross_entropy_cuda(const at::Tensor& logits, 
     using T = decltype(zero);
     SoftmaxCall<T> call(logits, labels, ignore, align_corners);
     call.set_targets(class_weights, smoothing, other_labels, share);
-    if (call.pixelwise() || call.many_classes()) {
+    if (call.pixelwise()) {
       at::Tensor values;
       const at::Tensor sums = call.find_sums(&values);
-      at::Tensor saved = sums[0];
-      if (with_gradient && !call.pixelwise()) {
-        saved = call.empty_parts();
-        call.template walk_cells<SoftmaxTask::kCrossEntropy>({saved.template mutable_data_ptr<T>(), nullptr, nullptr});
-      }
-      return std::tuple(sum_images(values), saved);
+      return std::tuple(sum_images(values), sums[0]);
     }
-    const at::Tensor values = call.empty_walks({}, at::kDouble);
+    const at::Tensor values = call.empty_values();
     const at::Tensor parts = with_gradient ? call.empty_parts() : call.empty({0});
     call.template walk_cells<SoftmaxTask::kCrossEntropy>(
-        {with_gradient ? parts.template mutable_data_ptr<T>() : nullptr, values.mutable_data_ptr<double>(), nullptr});
+        {.parts = with_gradient ? parts.template mutable_data_ptr<T>() : nullptr, .values = values.mutable_data_ptr<double>()});
     return std::tuple(sum_images(values), parts);
   });
 }
@@ -65,10 +60,12 @@ at::Tensor softmax_sums_backward_cuda(const at::Tensor& logits, const at::Tensor
     using T = decltype(zero);
     SoftmaxCall<T> call(logits, labels, ignore, align_corners);
     call.set_slopes(slopes);
-    const at::Tensor known = call.pixelwise() || call.many_classes() ? call.find_sums(nullptr) : at::Tensor();
-    if (call.pixelwise()) return call.template pixel_gradient<SoftmaxTask::kSumsGradient>(nullptr);
+    if (call.pixelwise()) {
+      const at::Tensor known = call.find_sums(nullptr);
+      return call.template pixel_gradient<SoftmaxTask::kSumsGradient>(nullptr);
+    }
     const at::Tensor parts = call.empty_parts();
-    call.template walk_cells<SoftmaxTask::kSumsGradient>({parts.template mutable_data_ptr<T>(), nullptr, nullptr});
+    call.template walk_cells<SoftmaxTask::kSumsGradient>({.parts = parts.template mutable_data_ptr<T>()});
     return call.gather(parts, nullptr);
   });
 }
