@@ -2,14 +2,22 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <array>
 
-#include "cuda/heads_part.h"
+#include "cuda/pack.h"
 #include "cuda/row_visit.h"
 #include "kernels/compute_type.h"
 
 namespace tessera {
 namespace {
+
+// (N, heads, T, d), neighbours in d.
+template <class T>
+struct HeadsPart {
+  const T* data;
+  int64_t sample, head, token;  // strides
+};
 
 template <class T>
 struct JoinArgs {
@@ -29,12 +37,12 @@ __global__ void __launch_bounds__(32 * kVisitWarps) join_heads_kernel(JoinArgs<T
   if (column < columns) {
     const int which = column / width, head = column % width / a.d;
     const HeadsPart<T> part = which == 0 ? a.parts[0] : which == 1 ? a.parts[1] : a.parts[2];
-    const T* const from = part.at(0, head, 0) + column % a.d;
+    const T* const from = part.data + head * part.head + column % a.d;
     visit_rows<4>(
         a.rows,
         [&](int64_t row) {
           const unsigned sample = static_cast<unsigned>(row) / a.tokens, token = static_cast<unsigned>(row) % a.tokens;
-          return load_pack<kSize>(from + sample * part.sample_stride + token * part.token_stride);
+          return load_pack<kSize>(from + sample * part.sample + token * part.token);
         },
         [&](int64_t row, const Pack<T, kSize>& values) {
           for (int k = 0; k < kSize; ++k) sum[k] += static_cast<C>(values.value[k]);
@@ -42,6 +50,12 @@ __global__ void __launch_bounds__(32 * kVisitWarps) join_heads_kernel(JoinArgs<T
         });
   }
   leave_sums(sum, a.sums, columns);
+}
+
+template <class T>
+bool packs_fit(const HeadsPart<T>& part, int size) {
+  const std::array<int64_t, 3> strides{part.sample, part.head, part.token};
+  return is_aligned(part.data) && std::all_of(strides.begin(), strides.end(), [&](int64_t s) { return s % size == 0; });
 }
 
 at::Tensor join_heads_cuda(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& out) {
@@ -52,14 +66,16 @@ at::Tensor join_heads_cuda(const at::Tensor& q, const at::Tensor& k, const at::T
   TORCH_CHECK(rows < int64_t{1} << 31, "join_heads takes up to 2^31 tokens");
   const int64_t blocks = visit_blocks(rows);
   const at::Tensor sums = at::empty({3 * heads * d}, options), parts = at::empty({blocks, 3 * heads * d}, options);
-  const std::array<at::Tensor, 3> given{with_neighbours(q), with_neighbours(k), with_neighbours(v)};
+  const auto neighbours = [](const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); };
+  const std::array<at::Tensor, 3> given{neighbours(q), neighbours(k), neighbours(v)};
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, q.scalar_type(), "join_heads", [&] {
     using C = Compute<scalar_t>;
     constexpr int kSize = 16 / sizeof(scalar_t);
     JoinArgs<scalar_t> a{};
     bool packs = d % kSize == 0 && is_aligned(out.const_data_ptr<scalar_t>());
     for (size_t i = 0; i < given.size(); ++i) {
-      a.parts[i] = heads_part<scalar_t>(given[i]);
+      const at::Tensor& x = given[i];
+      a.parts[i] = {x.const_data_ptr<scalar_t>(), x.stride(0), x.stride(1), x.stride(2)};
       packs = packs && packs_fit(a.parts[i], kSize);
     }
     a.out = out.mutable_data_ptr<scalar_t>();

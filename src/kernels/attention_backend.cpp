@@ -43,10 +43,10 @@ AttentionPlan plan_attention(const Heads& heads) {
   return {both ? free : backward, backward};
 }
 
-Attended Attended::narrow(int64_t dim, int64_t first, int64_t count) const {
+Attended Attended::narrow(int64_t first, int64_t samples) const {
   Attended part = *this;
-  part.out = out.narrow(dim, first, count);
-  part.log_sums = log_sums.narrow(dim, first, count).contiguous();  // kernels take no strides of these
+  part.out = out.narrow(0, first, samples);
+  part.log_sums = log_sums.narrow(0, first, samples);
   return part;
 }
 

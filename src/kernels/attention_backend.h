@@ -9,9 +9,8 @@ namespace tessera {
 struct Heads {
   at::Tensor q, k, v;
 
-  // dim: 0 for samples, 2 for tokens.
-  Heads narrow(int64_t dim, int64_t first, int64_t count) const {
-    return {q.narrow(dim, first, count), k.narrow(dim, first, count), v.narrow(dim, first, count)};
+  Heads narrow(int64_t first, int64_t samples) const {
+    return {q.narrow(0, first, samples), k.narrow(0, first, samples), v.narrow(0, first, samples)};
   }
 };
 
@@ -29,7 +28,7 @@ struct Attended {
   at::Tensor out, log_sums;                     // (N, heads, T, d), (N, heads, T)
   at::Tensor starts_q, starts_k, seed, offset;  // of sequences and of dropout, which some kernels ask for: undefined or unused
   torch::autograd::variable_list tensors() const { return {out, log_sums, starts_q, starts_k, seed, offset}; }
-  Attended narrow(int64_t dim, int64_t first, int64_t count) const;
+  Attended narrow(int64_t first, int64_t samples) const;
 };
 
 Attended attend(const Heads& in, at::SDPBackend backend);

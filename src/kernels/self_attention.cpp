@@ -7,7 +7,6 @@
 #include "kernels/attention_backend.h"
 #include "kernels/bias_gradient.h"
 #include "kernels/join_heads.h"
-#include "kernels/odd_token.h"
 #include "tensor/side_stream.h"
 
 namespace tessera {
@@ -27,32 +26,18 @@ at::Tensor side_by_side(const at::Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), -1});
 }
 
-// (N, T, heads * d) as (N, heads, T, d).
-at::Tensor by_heads(const at::Tensor& x, int64_t heads) {
-  return x.view({x.size(0), x.size(1), heads, -1}).transpose(1, 2);
-}
-
+// Gradients of a stretch of samples to their place in tokens, (N, T, 3 * heads * d); returns their sums over all tokens.
 struct Backward {
-  at::Tensor qkv, slope;  // (N, T, 3 * heads * d), (N, T, heads * d)
-  int64_t heads;
+  at::Tensor slope;
+  Heads in;
   Attended kept;
   SDPBackend backend;
-  at::Tensor tokens;  // the gradient of qkv
+  at::Tensor tokens;
 
-  // Of a stretch of samples, to its place in `tokens`; returns their sums over all tokens.
   at::Tensor operator()(int64_t first, int64_t samples) const {
-    const Heads in = split_heads(qkv, heads).narrow(0, first, samples);
-    const Attended own = kept.narrow(0, first, samples);
-    const at::Tensor g = slope.narrow(0, first, samples), to = tokens.narrow(0, first, samples);
-    const bool plain_logs = backend != SDPBackend::efficient_attention;  // its logs of sums have a layout of their own
-    if (!plain_logs || !has_odd_token(in)) {
-      const Heads gradients = attend_backward(by_heads(g, heads), in, own, backend);
-      return join_heads_into(gradients.q, gradients.k, gradients.v, to);
-    }
-    const int64_t rest = in.q.size(2) - 1;
     const Heads gradients =
-        attend_backward(by_heads(g, heads).narrow(2, 1, rest), in.narrow(2, 1, rest), own.narrow(2, 1, rest), backend);
-    return join_odd_token(gradients, {qkv.narrow(0, first, samples), g, side_by_side(own.out), own.log_sums}, to);
+        attend_backward(slope.narrow(0, first, samples), in.narrow(first, samples), kept.narrow(first, samples), backend);
+    return join_heads_into(gradients.q, gradients.k, gradients.v, tokens.narrow(0, first, samples));
   }
 
   // Flash attention with a fixed order has one block of threads for each head of a sample, which an H200 takes in two waves,
@@ -62,7 +47,7 @@ struct Backward {
     constexpr int64_t kManyHeads = 128;
     const int64_t samples = tokens.size(0), half = samples / 2;
     const bool fixed_order = backend == SDPBackend::flash_attention && at::globalContext().deterministicAlgorithms();
-    if (!tokens.is_cuda() || !fixed_order || half == 0 || samples * heads < kManyHeads) return (*this)(0, samples);
+    if (!tokens.is_cuda() || !fixed_order || half == 0 || samples * in.q.size(1) < kManyHeads) return (*this)(0, samples);
     at::Tensor second, first;
     {
       SideStream beside(tokens.device());
@@ -90,9 +75,11 @@ struct SelfAttentionFunction : torch::autograd::Function<SelfAttentionFunction> 
     const variable_list kept = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const at::Tensor& qkv = kept.back();
-    const Backward backward{qkv,
-                            slopes[0].contiguous(),
-                            ctx->saved_data["heads"].toInt(),
+    const Heads in = split_heads(qkv, ctx->saved_data["heads"].toInt());
+    const at::Tensor slope =
+        slopes[0].contiguous().view({in.q.size(0), in.q.size(2), in.q.size(1), in.q.size(3)}).transpose(1, 2);
+    const Backward backward{slope,
+                            in,
                             {kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]},
                             static_cast<SDPBackend>(ctx->saved_data["backend"].toInt()),
                             at::empty_like(qkv)};
