@@ -59,8 +59,8 @@ void expect_equal(const Inputs& in, at::ScalarType type, double tolerance) {
 }
 
 TEST(SelfAttention, EqualsItsDefinitionInBothDirections) {
-  for (const auto& [samples, tokens, heads, d] :
-       std::vector<std::array<int64_t, 4>>{{2, 7, 3, 8}, {1, 1, 1, 4}, {3, 33, 2, 64}, {1, 150, 4, 16}, {2, 5, 3, 5}}) {
+  for (const auto& [samples, tokens, heads, d] : std::vector<std::array<int64_t, 4>>{
+           {2, 7, 3, 8}, {1, 1, 1, 4}, {3, 33, 2, 64}, {1, 150, 4, 16}, {2, 5, 3, 5}, {2, 129, 3, 64}}) {
     const Inputs in = make_inputs(samples, tokens, heads, d);
     expect_equal(in, at::kDouble, 1e-10);
     expect_equal(in, at::kFloat, 1e-5);
@@ -92,7 +92,7 @@ TEST(SelfAttention, BiasAloneHasItsGradient) {
 TEST(SelfAttention, DeterministicRunsGiveTheSameBitsAndTheRightOnes) {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   for (const auto& [samples, tokens, heads, d] :
-       std::vector<std::array<int64_t, 4>>{{17, 130, 8, 64}, {2, 300, 2, 64}, {2, 33, 3, 5}}) {
+       std::vector<std::array<int64_t, 4>>{{17, 130, 8, 64}, {16, 257, 8, 64}, {2, 300, 2, 64}, {2, 33, 3, 5}}) {
     const Inputs in = make_inputs(samples, tokens, heads, d);
     expect_equal(in, at::kBFloat16, 2e-2);
     for (const at::ScalarType type : {at::kBFloat16, at::kFloat}) {
