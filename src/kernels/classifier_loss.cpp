@@ -1,11 +1,11 @@
 #include "kernels/classifier_loss.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/upsample_loss_cpu.h"
 #include "tensor/pixel_matrix.h"
 
@@ -19,11 +19,6 @@ using Results = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using LossOp = Results(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const OptionalTensor&,
                        double, int64_t, const OptionalTensor&);
 using ScaleOp = void(at::Tensor&, const at::Tensor&);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // Gradients carry the scale when they are first rounded. In float16 that would leave nothing of them: there it comes together
 // with the loss's own scale, in backward.

@@ -1,10 +1,10 @@
 #include "kernels/collect_gradients.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -26,7 +26,7 @@ void collect_gradients_cpu(at::Tensor arena, at::TensorList gradients, at::IntAr
 
 void collect_gradients(at::Tensor& arena, const std::vector<at::Tensor>& gradients, const std::vector<int64_t>& offsets,
                        bool add) {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::collect_gradients", "").typed<CollectOp>();
+  static const auto op = find_op<CollectOp>("tessera::collect_gradients");
   TSR_CHECK(gradients.size() == offsets.size(), "{} gradients for {} places", gradients.size(), offsets.size());
   for (size_t i = 0; i < gradients.size(); ++i) {
     const at::Tensor& from = gradients[i];

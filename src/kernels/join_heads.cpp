@@ -1,10 +1,10 @@
 #include "kernels/join_heads.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -23,7 +23,7 @@ Two join_heads_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
 
 JoinedHeads join_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   TSR_CHECK(q.dim() == 4 && k.sizes() == q.sizes() && v.sizes() == q.sizes(), "q, k and v must have one shape of 4 dimensions");
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::join_heads", "").typed<JoinOp>();
+  static const auto op = find_op<JoinOp>("tessera::join_heads");
   auto [tokens, sums] = op.call(q, k, v);
   return {tokens, sums};
 }

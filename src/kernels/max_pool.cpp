@@ -1,12 +1,12 @@
 #include "kernels/max_pool.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/max_pool_cpu.h"
 
 namespace tessera {
@@ -17,11 +17,6 @@ using torch::autograd::variable_list;
 using ForwardOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, bool);
 using OptionalTensor = std::optional<at::Tensor>;
 using BackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::IntArrayRef, const OptionalTensor&);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // `window`: kernel, stride, padding.
 std::tuple<at::Tensor, at::Tensor> call_forward(const at::Tensor& x, const std::vector<int64_t>& window, at::IntArrayRef size,

@@ -1,12 +1,12 @@
 #include "kernels/norm_act.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/fused.h"
 #include "kernels/norm_act_cpu.h"
 #include "kernels/norm_act_plain.h"
@@ -18,11 +18,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using OptionalTensor = std::optional<at::Tensor>;
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // Calls the op, or its form in libtorch's own operations where there is no kernel for x.
 template <class... Parameters, class Result, class... Arguments>
@@ -38,11 +33,11 @@ bool takes_kernels(const at::Tensor& x, const at::Tensor& parameter) {
   return takes_fused_kernels(x) && !half_on_cpu && (!parameter.defined() || parameter.scalar_type() == compute);
 }
 
-#define TSR_NORM_OP(name)                                                                              \
-  template <class... Arguments>                                                                        \
-  auto call_##name(bool fused, const Arguments&... arguments) {                                        \
-    static const auto op = find_op<std::remove_pointer_t<decltype(&name##_plain)>>("tessera::" #name); \
-    return call(&name##_plain, op, fused, arguments...);                                               \
+#define TSR_NORM_OP(name)                                                      \
+  template <class... Arguments>                                                \
+  auto call_##name(bool fused, const Arguments&... arguments) {                \
+    static const auto op = find_op<decltype(name##_plain)>("tessera::" #name); \
+    return call(&name##_plain, op, fused, arguments...);                       \
   }
 TSR_NORM_OP(norm_moments)
 TSR_NORM_OP(norm_act)

@@ -1,7 +1,6 @@
 #include "kernels/resize_bilinear.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -9,6 +8,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/resize_cpu.h"
 
 namespace tessera {
@@ -18,11 +18,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using ResizeOp = at::Tensor(const at::Tensor&, at::IntArrayRef, bool);
 using ConcatOp = at::Tensor(at::TensorList, at::IntArrayRef, bool);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 at::Tensor call_resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
   static const auto op = find_op<ResizeOp>("tessera::resize_bilinear");

@@ -1,11 +1,11 @@
 #include "kernels/upsample_loss.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/upsample_bands.h"
 #include "kernels/upsample_loss_cpu.h"
 
@@ -20,11 +20,6 @@ using CrossEntropyBackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, 
                                           bool);
 using SumsOp = at::Tensor(const at::Tensor&, const at::Tensor&, int64_t, bool);
 using SumsBackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, int64_t, bool);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 OptionalTensor optional(const at::Tensor& tensor) {
   return tensor.defined() ? OptionalTensor(tensor) : std::nullopt;
