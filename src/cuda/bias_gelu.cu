@@ -102,7 +102,7 @@ std::tuple<at::Tensor, at::Tensor> bias_gelu_backward_cuda(const at::Tensor& slo
   const at::Tensor dbias = at::empty_like(bias);
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "bias_gelu_backward", [&] {
     using C = Compute<scalar_t>;
-    const int64_t width = x.size(-1), rows = x.numel() / width, blocks = blocks_for(rows, kVisitRows);
+    const int64_t width = x.size(-1), rows = x.numel() / width, blocks = visit_blocks(rows);
     const at::Tensor parts = at::empty({blocks, width}, bias.options());
     const GeluArgs<scalar_t> a{x.const_data_ptr<scalar_t>(),    slope.const_data_ptr<scalar_t>(), bias.const_data_ptr<C>(),
                                dx.mutable_data_ptr<scalar_t>(), parts.mutable_data_ptr<C>(),      rows,

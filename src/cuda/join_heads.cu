@@ -65,7 +65,7 @@ std::tuple<at::Tensor, at::Tensor> join_heads_cuda(const at::Tensor& q, const at
   const at::Tensor out = at::empty({samples, tokens, 3 * heads * d}, q.options());
   if (out.numel() == 0) return {out, at::zeros({3 * heads * d}, options)};
   TORCH_CHECK(rows < int64_t{1} << 31, "join_heads takes up to 2^31 tokens");
-  const int64_t blocks = blocks_for(rows, kVisitRows);
+  const int64_t blocks = visit_blocks(rows);
   const at::Tensor sums = at::empty({3 * heads * d}, options), parts = at::empty({blocks, 3 * heads * d}, options);
   const auto neighbours = [](const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); };
   const std::array<at::Tensor, 3> given{neighbours(q), neighbours(k), neighbours(v)};

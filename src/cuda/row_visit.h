@@ -9,6 +9,21 @@ namespace tessera {
 inline constexpr int kVisitWarps = 8;
 inline constexpr int kVisitRows = 128;  // of a block; fixed: the order of sums must not depend on the GPU
 
+// Blocks of rows. Those that a grid's second dimension has no room for go on in the third; the last few may then be without
+// rows, and leave sums of 0.
+inline constexpr int64_t kMostInDimension = 65535;
+inline int64_t visit_blocks(int64_t rows) {
+  const int64_t blocks = blocks_for(rows, kVisitRows), layers = blocks_for(blocks, kMostInDimension);
+  return layers * blocks_for(blocks, layers);
+}
+inline dim3 visit_grid(int64_t rows, int64_t width, int size) {
+  const int64_t blocks = visit_blocks(rows), layers = blocks_for(blocks, kMostInDimension);
+  return dim3(blocks_for(width, 32 * size), static_cast<unsigned>(blocks / layers), static_cast<unsigned>(layers));
+}
+__device__ __forceinline__ int64_t visit_block() {
+  return static_cast<int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
+}
+
 template <int kSize>
 __device__ __forceinline__ int visit_column() {
   return (static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.x) % 32) * kSize;
@@ -17,8 +32,7 @@ __device__ __forceinline__ int visit_column() {
 // For each row of this warp: take(row, load(row)). kAhead loads are under way at a time: memory is far away.
 template <int kAhead, class Load, class Take>
 __device__ __forceinline__ void visit_rows(int64_t rows, const Load& load, const Take& take) {
-  const int64_t begin = static_cast<int64_t>(blockIdx.y) * kVisitRows,
-                end = begin + kVisitRows < rows ? begin + kVisitRows : rows;
+  const int64_t begin = visit_block() * kVisitRows, end = begin + kVisitRows < rows ? begin + kVisitRows : rows;
   int64_t row = begin + threadIdx.x / 32;
   for (; row + (kAhead - 1) * kVisitWarps < end; row += kAhead * kVisitWarps) {
     decltype(load(row)) loaded[kAhead];
@@ -41,12 +55,8 @@ __device__ __forceinline__ void leave_sums(const C (&sum)[kSize], C* parts, int 
   for (int k = 0; k < kSize; ++k) {
     C total = 0;
     for (int w = 0; w < kVisitWarps; ++w) total += sums[w][k * 32 + lane];
-    parts[static_cast<int64_t>(blockIdx.y) * width + column + k] = total;
+    parts[visit_block() * width + column + k] = total;
   }
-}
-
-inline dim3 visit_grid(int64_t rows, int64_t width, int size) {
-  return dim3(blocks_for(width, 32 * size), blocks_for(rows, kVisitRows));
 }
 
 }  // namespace tessera

@@ -38,7 +38,7 @@ at::Tensor sum_rows_cuda(const at::Tensor& x) {
   const int64_t width = x.size(-1);
   const auto options = x.options().dtype(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
   if (x.numel() == 0) return at::zeros({width}, options);
-  const int64_t rows = x.numel() / width, blocks = blocks_for(rows, kVisitRows);
+  const int64_t rows = x.numel() / width, blocks = visit_blocks(rows);
   const at::Tensor sums = at::empty({width}, options), parts = at::empty({blocks, width}, options);
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "sum_rows", [&] {
     using C = Compute<scalar_t>;

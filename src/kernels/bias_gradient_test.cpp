@@ -54,6 +54,13 @@ TEST(BiasGradient, NoRowsSumToZero) {
   EXPECT_TRUE(bias.grad().equal(at::zeros({4}, options)));
 }
 
+// More blocks than a grid's second dimension has.
+TEST(BiasGradient, MillionsOfRows) {
+  const at::Tensor ones = at::ones({}, at::TensorOptions(testing::test_device()).dtype(at::kFloat));
+  const int64_t rows = 65535 * 128 + 1;
+  EXPECT_EQ(sum_rows(ones.expand({rows, 1}).contiguous()).item<int64_t>(), rows);
+}
+
 TEST(BiasGradient, WrongBiasIsRefused) {
   EXPECT_THROW(with_bias_gradient(at::zeros({2, 4}), at::zeros({3})), Error);
 }
