@@ -73,8 +73,8 @@ struct ConcatFunction : torch::autograd::Function<ConcatFunction> {
 };
 
 void check(const at::Tensor& x, at::IntArrayRef size) {
-  TSR_CHECK(x.dim() == 4 && x.size(2) > 0 && x.size(3) > 0 && at::isFloatingType(x.scalar_type()),
-            "expected features (N, C, h, w) of at least one pixel, got {} of {}", toString(x.scalar_type()),
+  TSR_CHECK(x.dim() == 4 && x.size(1) > 0 && x.size(2) > 0 && x.size(3) > 0 && at::isFloatingType(x.scalar_type()),
+            "expected features (N, C, h, w) of at least one channel and pixel, got {} of {}", toString(x.scalar_type()),
             fmt::join(x.sizes(), " x "));
   TSR_CHECK(size.size() == 2 && size[0] > 0 && size[1] > 0, "expected a height and a width to resize to, got {}",
             fmt::join(size, " x "));
