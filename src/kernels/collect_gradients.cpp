@@ -33,6 +33,10 @@ void collect_gradients(at::Tensor& arena, const std::vector<at::Tensor>& gradien
     TSR_CHECK(from.is_non_overlapping_and_dense() && offsets[i] >= 0 && offsets[i] + from.numel() <= arena.numel() &&
                   from.device() == arena.device(),
               "a gradient of {} values at {} does not fit into an arena of {}", from.numel(), offsets[i], arena.numel());
+    const auto type = from.scalar_type();
+    TSR_CHECK(type == arena.scalar_type() || type == at::kBFloat16 || type == at::kHalf,
+              "expected gradients of the arena's {} or of half precision, got {}", toString(arena.scalar_type()),
+              toString(type));
   }
   op.call(arena, gradients, offsets, add);
 }
