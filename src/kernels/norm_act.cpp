@@ -118,6 +118,8 @@ at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends) {
 at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends, const at::Tensor& running_mean,
                         const at::Tensor& running_var, double momentum) {
   check_input(x, ends);
+  TSR_CHECK(!running_mean.defined() || (running_mean.numel() == x.size(1) && running_var.numel() == x.size(1)),
+            "expected running averages for {} channels", x.size(1));
   const auto optional = [](const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; };
   return call_norm_moments(takes_kernels(x, running_mean), x, at::IntArrayRef(ends), optional(running_mean),
                            optional(running_var), momentum);
@@ -132,6 +134,8 @@ at::Tensor norm_act(const at::Tensor& x, const at::Tensor& residual, const at::T
             fmt::join(moments.sizes(), " x "));
   TSR_CHECK(!residual.defined() || residual.sizes() == x.sizes(), "expected a residual of {}, got {}",
             fmt::join(x.sizes(), " x "), fmt::join(residual.sizes(), " x "));
+  TSR_CHECK(weight.numel() == x.size(1) && bias.numel() == x.size(1),
+            "expected a weight and a bias for {} channels, got {} and {}", x.size(1), weight.numel(), bias.numel());
   const OptionalTensor added = residual.defined() ? OptionalTensor(residual.to(x.scalar_type())) : std::nullopt;
   return NormActFunction::apply(x, added, weight, bias, moments.contiguous(), options);
 }
