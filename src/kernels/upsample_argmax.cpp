@@ -63,8 +63,9 @@ at::Tensor confusion_cpu(const at::Tensor& logits, const at::Tensor& labels, int
 }  // namespace
 
 at::Tensor upsample_argmax(const at::Tensor& logits, int64_t height, int64_t width, bool align_corners) {
-  TSR_CHECK(logits.dim() == 4 && logits.size(1) > 0 && logits.size(2) > 0 && logits.size(3) > 0 && height > 0 && width > 0,
-            "expected logits (N, C, h, w) and a size of at least one pixel");
+  TSR_CHECK(logits.dim() == 4 && logits.size(1) > 0 && logits.size(2) > 0 && logits.size(3) > 0 && height > 0 && width > 0 &&
+                at::isFloatingType(logits.scalar_type()),
+            "expected floating-point logits (N, C, h, w) and a size of at least one pixel");
   static const auto op = find_op<ArgmaxOp>("tessera::upsample_argmax");
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   return op.call(logits, height, width, align_corners);
