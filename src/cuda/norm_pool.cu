@@ -19,7 +19,7 @@ namespace {
 // y: rows `pitch` numbers apart.
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolApplyShape.threads, kPoolApplyShape.blocks)
-    pool_apply_kernel(NormRows rows, WindowPixels pixels, const S* x, S* y, int64_t pitch, S* pooled, uint8_t* positions,
+    pool_apply_kernel(NormRows rows, WindowPlaces pixels, const S* x, S* y, int64_t pitch, S* pooled, uint8_t* positions,
                       NormNumbers<Compute<S>> numbers) {
   using T = Compute<S>;
   using Place = NormPlace<kPack, kPoolApplyShape>;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kPoolApplyShape.threads, kPoolApplyShape.block
 
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolSumsShape.threads, kPoolSumsShape.blocks)
-    pool_sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, WindowPixels pixels, WindowSlopes<S> slopes,
+    pool_sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, WindowPlaces pixels, WindowSlopes<S> slopes,
                      const S* x, NormNumbers<Compute<S>> numbers, SumResults<Compute<S>> results) {
   using T = Compute<S>;
   const NormPlace<kPack, kPoolSumsShape> place(rows);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kPoolSumsShape.threads, kPoolSumsShape.blocks)
 // means: null where the moments are constants.
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolBackwardShape.threads, kPoolBackwardShape.blocks)
-    pool_backward_kernel(NormRows rows, WindowPixels pixels, WindowSlopes<S> slopes, const S* x, S* dx,
+    pool_backward_kernel(NormRows rows, WindowPlaces pixels, WindowSlopes<S> slopes, const S* x, S* dx,
                          NormNumbers<Compute<S>> numbers, const double* means) {
   using T = Compute<S>;
   const NormPlace<kPack, kPoolBackwardShape> place(rows);
@@ -110,7 +110,7 @@ NormRows window_rows(const at::Tensor& x, at::IntArrayRef ends, size_t first, in
   rows.pixels /= kWindowPixels;
   return rows;
 }
-WindowPixels windows_of(const at::Tensor& x) {
+WindowPlaces windows_of(const at::Tensor& x) {
   return {static_cast<int>(x.size(3) / 2)};
 }
 // Aligned where the rows behind the first are.

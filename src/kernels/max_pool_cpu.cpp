@@ -41,8 +41,8 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cpu(const at::Tensor& x, at::IntArra
   const at::Tensor out = at::empty(shape, x.options(), at::MemoryFormat::ChannelsLast);
   const at::Tensor positions = with_positions ? at::empty(shape, x.options().dtype(at::kByte), at::MemoryFormat::ChannelsLast)
                                               : at::empty({0}, x.options().dtype(at::kByte));
-  const WindowAxis rows{window[0], window[1], window[2], x.size(2), size[0]};
-  const WindowAxis columns{window[0], window[1], window[2], x.size(3), size[1]};
+  const PoolWindows rows{window[0], window[1], window[2], x.size(2), size[0]};
+  const PoolWindows columns{window[0], window[1], window[2], x.size(3), size[1]};
   kLoops.with(x, [&]<class S>(const MaxPoolLoops<S>& loops) {
     const auto* const from = static_cast<const S*>(x.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
@@ -66,8 +66,8 @@ at::Tensor max_pool_backward_cpu(const at::Tensor& gradient, const at::Tensor& p
   const int64_t channels = gradient.size(1), out_height = gradient.size(2), out_width = gradient.size(3);
   const at::Tensor out =
       at::empty({gradient.size(0), channels, size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
-  const WindowAxis rows{window[0], window[1], window[2], size[0], out_height};
-  const WindowAxis columns{window[0], window[1], window[2], size[1], out_width};
+  const PoolWindows rows{window[0], window[1], window[2], size[0], out_height};
+  const PoolWindows columns{window[0], window[1], window[2], size[1], out_width};
   kLoops.with(gradient, [&]<class S>(const MaxPoolLoops<S>& loops) {
     const auto* const from = static_cast<const S*>(gradient.const_data_ptr());
     const uint8_t* const at = positions.const_data_ptr<uint8_t>();

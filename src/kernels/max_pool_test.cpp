@@ -132,6 +132,7 @@ TEST(MaxPool, SaysWhatDoesNotFit) {
   EXPECT_THROW(max_pool(features({1, 8, 3, 3}, at::kFloat, true), {5, 1, 0}), Error);
   EXPECT_THROW(max_pool(features({1, 8, 3, 3}, at::kFloat, true), {2, 1, 2}), Error);
   EXPECT_THROW(max_pool(features({1, 8, 3, 3}, at::kFloat, true)[0], {2, 1, 0}), Error);
+  EXPECT_THROW(max_pool(features({1, 8, 3, 0}, at::kFloat, true), {2, 2, 1}), Error);
 }
 
 }  // namespace
