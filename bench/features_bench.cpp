@@ -5,29 +5,19 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <ctime>
 #include <functional>
 
 #include "kernels/adaptive_pools.h"
 #include "kernels/max_pool.h"
 #include "kernels/resize_bilinear.h"
+#include "timing.h"
 
 namespace {
 
 using namespace tessera;
 using Tensors = std::vector<at::Tensor>;
 
-double best_ms(const std::function<void()>& work) {
-  constexpr int kRounds = 7;
-  double best = 1e30;
-  for (int i = 0; i < kRounds; ++i) {
-    const std::clock_t begin = std::clock();
-    work();
-    best = std::min(best, 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
-  }
-  return best;
-}
+constexpr int kRounds = 7;
 
 at::Tensor features(int64_t n, int64_t channels, int64_t size, at::ScalarType type) {
   return at::randn({n, channels, size, size}).to(type).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
@@ -39,8 +29,8 @@ void compare(const std::string& name, const Tensors& inputs, const std::function
   const auto measure = [&](const std::function<Tensors(const Tensors&)>& function) {
     Tensors slopes, results = function(inputs);
     for (const at::Tensor& result : results) slopes.push_back(at::ones_like(result));
-    const double forward = best_ms([&] { function(inputs); });
-    const double both = best_ms([&] {
+    const double forward = best_ms(kRounds, [&] { function(inputs); });
+    const double both = best_ms(kRounds, [&] {
       const Tensors fresh = function(inputs);
       for (size_t i = 0; i < fresh.size(); ++i) fresh[i].backward(slopes[i], /*retain_graph=*/true);
       for (const at::Tensor& input : inputs) input.mutable_grad() = at::Tensor();

@@ -1,6 +1,5 @@
 // The fused loss and argmax beside the same in plain torch ops, on the CPU: milliseconds of processor time of all threads, best
-// of several rounds. Processor time rather than the clock's: it hardly depends on what else the machine does. ninja -C build
-// kernels_bench && OMP_NUM_THREADS=1 build/bin/kernels_bench
+// of several rounds. ninja -C build kernels_bench && OMP_NUM_THREADS=1 build/bin/kernels_bench
 // `kernels_bench cuda` measures the fused classifier and loss on a GPU beside product, loss and their gradients one by one.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -8,15 +7,14 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <string_view>
 
 #include "kernels/classifier_loss.h"
 #include "kernels/upsample_argmax.h"
 #include "kernels/upsample_loss.h"
 #include "tensor/device.h"
+#include "timing.h"
 
 namespace {
 
@@ -32,17 +30,7 @@ const Case kCases[] = {
     {"Segmenter 150 classes", 2, 150, 32, 512, at::kFloat},   {"DeepLabV3+ 19 classes", 2, 19, 128, 512, at::kFloat},
     {"U-Net 2 classes", 8, 2, 128, 128, at::kFloat},          {"U-Net 21 classes", 2, 21, 256, 256, at::kFloat}};
 
-template <class Work>
-double best_ms(Work&& work) {
-  constexpr int kRounds = 5;
-  double best = 1e30;
-  for (int i = 0; i < kRounds; ++i) {
-    const std::clock_t begin = std::clock();
-    work();
-    best = std::min(best, 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
-  }
-  return best;
-}
+constexpr int kRounds = 5;
 
 at::Tensor plain_logits(const at::Tensor& x, const at::Tensor& labels) {
   const at::Tensor full = x.to(at::kFloat);
@@ -60,7 +48,9 @@ void run(const Case& c) {
   at::manual_seed(1);
   const at::Tensor logits = at::randn({c.n, c.classes, c.low, c.low}).to(c.type).contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor labels = at::randint(c.classes, {c.n, c.size, c.size}, at::kLong), small = labels.to(at::kShort);
-  const auto both_ways = [&](auto&& loss) { return best_ms([&] { loss(logits.detach().requires_grad_()).sum().backward(); }); };
+  const auto both_ways = [&](auto&& loss) {
+    return best_ms(kRounds, [&] { loss(logits.detach().requires_grad_()).sum().backward(); });
+  };
   const auto row = [&](const char* what, double plain, double fused) {
     fmt::print("{:28} {:14} {:9.2f} {:9.2f} {:6.1f}x\n", c.name, what, plain, fused, plain / fused);
   };
@@ -71,21 +61,21 @@ void run(const Case& c) {
   row("Dice sums", both_ways([&](const at::Tensor& x) { return plain_sums(x, labels); }),
       both_ways([&](const at::Tensor& x) { return upsample_softmax_sums(x, small); }));
   const c10::NoGradGuard no_grad;
-  row("argmax", best_ms([&] { plain_logits(logits, labels).argmax(1); }),
-      best_ms([&] { upsample_argmax(logits, c.size, c.size); }));
+  row("argmax", best_ms(kRounds, [&] { plain_logits(logits, labels).argmax(1); }),
+      best_ms(kRounds, [&] { upsample_argmax(logits, c.size, c.size); }));
 }
 
 // Milliseconds of the clock, of one of many in a row.
 template <class Work>
 double gpu_ms(Work&& work) {
-  constexpr int kWarmUps = 5, kRounds = 30;
+  constexpr int kWarmUps = 5, kRepeats = 30;
   const c10::impl::VirtualGuardImpl device(at::kCUDA);
   for (int i = 0; i < kWarmUps; ++i) work();
   device.synchronizeDevice(0);
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < kRounds; ++i) work();
+  for (int i = 0; i < kRepeats; ++i) work();
   device.synchronizeDevice(0);
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / kRounds;
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / kRepeats;
 }
 
 void run_classifier(int64_t images, int64_t classes, int64_t channels, int64_t size) {

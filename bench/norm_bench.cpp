@@ -4,10 +4,8 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <ctime>
-
 #include "kernels/norm_act.h"
+#include "timing.h"
 
 namespace {
 
@@ -30,17 +28,7 @@ const Case kCases[] = {{"demo U-Net, height 1", 8, 12, 128, false, at::kFloat},
                        {"U-Net 64 channels", 2, 64, 256, false, at::kFloat},
                        {"U-Net 64 channels bf16", 2, 64, 256, false, at::kBFloat16}};
 
-template <class Work>
-double best_ms(Work&& work) {
-  constexpr int kRounds = 20;
-  double best = 1e30;
-  for (int i = 0; i < kRounds; ++i) {
-    const std::clock_t begin = std::clock();
-    work();
-    best = std::min(best, 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
-  }
-  return best;
-}
+constexpr int kRounds = 20;
 
 void run(const Case& c) {
   at::manual_seed(1);
@@ -53,7 +41,7 @@ void run(const Case& c) {
   const at::Tensor weight = at::ones({c.channels}).requires_grad_(), bias = at::zeros({c.channels}).requires_grad_();
   const at::Tensor mean = at::zeros({c.channels}), var = at::ones({c.channels});
   const auto both_ways = [&](auto&& norm) {
-    return best_ms([&] {
+    return best_ms(kRounds, [&] {
       norm().backward(dy);
       for (at::Tensor leaf : {x, residual, weight, bias}) {
         if (leaf.defined()) leaf.mutable_grad().reset();

@@ -41,7 +41,7 @@ inline constexpr int kGatherWarps = 8;
 template <class T, class S>
 __global__ void __launch_bounds__(32 * kGatherWarps)
     gather_parts_kernel(const T* parts, CellWalks walks, int images, int classes, int height, int width, const double* slope,
-                        S* gradient, ImageStrides to) {
+                        S* gradient, Strides to) {
   const int64_t place = static_cast<int64_t>(blockIdx.x) * kGatherWarps + threadIdx.x / 32;
   const int64_t line = place / width;
   const int x = static_cast<int>(place - line * width), image = static_cast<int>(line / height);
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(32 * kGatherWarps)
   const T* const above = own - static_cast<int64_t>(walks.per_row) * (walks.length + 1) * column + classes;
   const bool shared = step == 0 && walk > 0;  // the column before is the last of that walk
   const T scale = slope != nullptr ? static_cast<T>(*slope) : T(1);
-  S* const out = gradient + image * to.image + y * to.y + x * to.x;
+  S* const out = gradient + image * to.image + y * to.row + x * to.column;
 #pragma unroll 4
   for (int c = static_cast<int>(threadIdx.x % 32); c < classes; c += 32) {
     T sum = own[c];

@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "cuda/launch.h"
+#include "cuda/strides.h"
 
 namespace tessera {
 
@@ -49,14 +50,6 @@ inline bool takes_vectors(const at::Tensor& x) {
 // Where the channels lie side by side, threads that follow one another take channels; else columns.
 inline bool goes_by_channels(const at::Tensor& x) {
   return x.stride(1) == 1 && x.size(1) > 1;
-}
-
-// A tensor (N, C, H, W) by its strides, in elements.
-struct Strides {
-  int64_t image, channel, row, column;
-};
-inline Strides strides_of(const at::Tensor& x) {
-  return {x.stride(0), x.stride(1), x.stride(2), x.stride(3)};
 }
 
 inline int64_t divide_up(int64_t a, int64_t b) {

@@ -81,10 +81,8 @@ void collect_gradients_cuda(at::Tensor arena, at::TensorList gradients, at::IntA
   const DeviceGuard guard(arena.device());
   AT_DISPATCH_FLOATING_TYPES(arena.scalar_type(), "collect_gradients", [&] {
     collect<scalar_t, scalar_t>(arena, gradients, offsets, add);
-    if constexpr (std::is_same_v<scalar_t, float>) {
-      collect<float, at::BFloat16>(arena, gradients, offsets, add);
-      collect<float, at::Half>(arena, gradients, offsets, add);
-    }
+    collect<scalar_t, at::BFloat16>(arena, gradients, offsets, add);
+    collect<scalar_t, at::Half>(arena, gradients, offsets, add);
   });
 }
 

@@ -5,22 +5,18 @@
 
 #include <type_traits>
 
+#include "cuda/strides.h"
 #include "cuda/upsample_axis.h"
 
 namespace tessera {
 
 enum class NumberType { kFloat, kDouble, kBFloat16, kHalf };
 
-// Of images, in whatever layout.
-struct ImageStrides {
-  int64_t image, channel, y, x;
-};
-
 // Logits (N, C, h, w) that are to be upsampled, as kernels read them.
 struct LogitArguments {
   const void* logits;
   NumberType type;
-  ImageStrides strides;
+  Strides strides;
   UpsampleAxis rows, columns;
   int images, classes;
 
@@ -47,12 +43,10 @@ struct LogitArguments {
       }
     }
   }
-  __device__ int64_t offset(int image, int y, int x) const { return image * strides.image + y * strides.y + x * strides.x; }
+  __device__ int64_t offset(int image, int y, int x) const {
+    return image * strides.image + y * strides.row + x * strides.column;
+  }
 };
-
-inline ImageStrides strides_of(const at::Tensor& images) {
-  return {images.stride(0), images.stride(1), images.stride(2), images.stride(3)};
-}
 
 inline NumberType number_type(at::ScalarType type) {
   switch (type) {

@@ -18,7 +18,7 @@ struct LogitTiles {
   // In the logits.
   __device__ int64_t offset(const LogitArguments& a, int64_t tile) const {
     const int64_t run = cut.run_of(tile);
-    return run / cut.runs_in_image * a.strides.image + run % cut.runs_in_image * a.strides.y +
+    return run / cut.runs_in_image * a.strides.image + run % cut.runs_in_image * a.strides.row +
            static_cast<int64_t>(cut.first(tile)) * pitch.global;
   }
   __device__ int image(int64_t tile) const { return static_cast<int>(cut.run_of(tile) / cut.runs_in_image); }
@@ -40,22 +40,22 @@ inline int spread_pitch(int pitch, int wide) {
 // has such rows too, with zeros there.
 inline bool has_padded_rows(const LogitArguments& a) {
   constexpr int64_t kMostPadding = 8;
-  const ImageStrides& s = a.strides;
-  return s.channel == 1 && s.x > a.classes && s.x < a.classes + kMostPadding && s.y == a.columns.in * s.x &&
-         s.image == a.rows.in * s.y;
+  const Strides& s = a.strides;
+  return s.channel == 1 && s.column > a.classes && s.column < a.classes + kMostPadding && s.row == a.columns.in * s.column &&
+         s.image == a.rows.in * s.row;
 }
 
 // None: the classes do not lie side by side, or are too many.
 inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t element) {
-  const ImageStrides& s = a.strides;
+  const Strides& s = a.strides;
   const int64_t height = a.rows.in, width = a.columns.in;
-  if ((s.channel != 1 && a.classes > 1) || s.x < a.classes || s.x > 2 * a.classes + 16) return {};
-  const bool whole_images = s.y == width * s.x || height == 1;
+  if ((s.channel != 1 && a.classes > 1) || s.column < a.classes || s.column > 2 * a.classes + 16) return {};
+  const bool whole_images = s.row == width * s.column || height == 1;
   if (height * width > INT32_MAX || a.images == 0) return {};
-  const int pitch = static_cast<int>(s.x), wide = static_cast<int>(16 / element);
+  const int pitch = static_cast<int>(s.column), wide = static_cast<int>(16 / element);
   const auto aligned = [&](int pack) {
     return is_aligned(a.logits, pack * element) && pitch % pack == 0 && (a.images == 1 || s.image % pack == 0) &&
-           (whole_images || s.y % pack == 0);
+           (whole_images || s.row % pack == 0);
   };
   LogitTiles tiles{};
   tiles.pack = aligned(wide) ? wide : element == 2 && aligned(2) ? 2 : 1;

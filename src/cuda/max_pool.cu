@@ -22,7 +22,7 @@ struct Tile {
 
 template <class S, int V, bool kWithPositions>
 __global__ void __launch_bounds__(kBlockThreads)
-    max_pool_kernel(const S* features, Strides strides, WindowAxis rows, WindowAxis columns, S* result, uint8_t* positions,
+    max_pool_kernel(const S* features, Strides strides, PoolWindows rows, PoolWindows columns, S* result, uint8_t* positions,
                     int vectors, Tile tile) {
   using T = Sum<S>;
   const int64_t line = static_cast<int64_t>(blockIdx.x) / tile.per_row, n = line / rows.out, y = line % rows.out;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    max_pool_backward_kernel(const S* gradient, const uint8_t* positions, WindowAxis rows, WindowAxis columns, const S* added,
+    max_pool_backward_kernel(const S* gradient, const uint8_t* positions, PoolWindows rows, PoolWindows columns, const S* added,
                              Strides added_strides, S* result, int vectors, Tile tile) {
   using T = Sum<S>;
   const int64_t line = static_cast<int64_t>(blockIdx.x) / tile.per_row, n = line / rows.size, y = line % rows.size;
@@ -112,8 +112,8 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cuda(const at::Tensor& x, at::IntArr
   const auto bytes = x.options().dtype(at::kByte);
   const at::Tensor positions = with_positions ? at::empty(shape, bytes, at::MemoryFormat::ChannelsLast) : at::empty({0}, bytes);
   if (result.numel() == 0) return {result, positions};
-  const WindowAxis rows{window[0], window[1], window[2], x.size(2), size[0]};
-  const WindowAxis columns{window[0], window[1], window[2], x.size(3), size[1]};
+  const PoolWindows rows{window[0], window[1], window[2], x.size(2), size[0]};
+  const PoolWindows columns{window[0], window[1], window[2], x.size(3), size[1]};
   const bool whole = takes_vectors(x);
   const int vectors = static_cast<int>(x.size(1)) / (whole ? kVector : 1);
   const Tile tile = tile_of(size[1], vectors);
@@ -141,8 +141,8 @@ at::Tensor max_pool_backward_cuda(const at::Tensor& gradient, const at::Tensor& 
   const at::Tensor result =
       at::empty({gradient.size(0), gradient.size(1), size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
   if (result.numel() == 0) return result;
-  const WindowAxis rows{window[0], window[1], window[2], size[0], gradient.size(2)};
-  const WindowAxis columns{window[0], window[1], window[2], size[1], gradient.size(3)};
+  const PoolWindows rows{window[0], window[1], window[2], size[0], gradient.size(2)};
+  const PoolWindows columns{window[0], window[1], window[2], size[1], gradient.size(3)};
   const bool whole = takes_vectors(gradient) && (!given || takes_vectors(added));
   const int vectors = static_cast<int>(gradient.size(1)) / (whole ? kVector : 1);
   const Tile tile = tile_of(size[1], vectors);

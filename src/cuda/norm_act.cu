@@ -32,12 +32,8 @@ at::Tensor norm_moments_cuda(const at::Tensor& given, at::IntArrayRef ends, cons
     using T = Compute<S>;
     constexpr NormShape kShape = kMomentsShape;
     const NormRows rows = norm_rows(x, ends, first, pack, kSumChannels, kShape);
-    const dim3 grid = grid_of(rows, pack);
-    const at::Tensor scratch = scratch_for(grid, x);
-    launch(moments_kernel<S, pack>, grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows, x.const_data_ptr<S>(),
-           sums_in(scratch), next_counters(grid),
-           moments.mutable_data_ptr<double>() + 2 * static_cast<int64_t>(first) * x.size(1), pointer_of<T>(running_mean),
-           pointer_of<T>(running_var), momentum);
+    launch_sums<T>(moments_kernel<S, pack>, rows, pack, kShape, x, x.const_data_ptr<S>(), pairs_of(moments, first),
+                   pointer_of<T>(running_mean), pointer_of<T>(running_var), momentum);
   });
   return moments;
 }
@@ -53,9 +49,8 @@ at::Tensor norm_act_cuda(const at::Tensor& given, const std::optional<at::Tensor
     using T = Compute<S>;
     const auto start = [&](auto kernel, const NormShape& shape) {
       const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, shape);
-      launch(kernel, grid_of(rows, pack), shape.threads, shared_for_forms<T>(rows, pack, OutputForm<T, pack>::kLists), rows,
-             x.const_data_ptr<S>(), static_cast<const S*>(added), y.mutable_data_ptr<S>(),
-             numbers_of<T>(moments, weight, bias, eps, first));
+      launch_form<OutputForm<T, pack>>(kernel, rows, pack, shape, x.const_data_ptr<S>(), static_cast<const S*>(added),
+                                       y.mutable_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first));
     };
     constexpr NormShape kPlain = apply_shape(false), kAdd = apply_shape(true);
     if (given_residual) {
@@ -81,15 +76,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cuda(
                     using T = Compute<S>;
                     constexpr NormShape kShape = kSumsShape;
                     const NormRows rows = norm_rows(x, ends, first, pack, kSumChannels, kShape);
-                    const dim3 grid = grid_of(rows, pack);
-                    const at::Tensor scratch = scratch_for(grid, x);
-                    launch(given_y ? sums_kernel<S, pack, Gate::kOutput>
-                           : relu  ? sums_kernel<S, pack, Gate::kForm>
-                                   : sums_kernel<S, pack, Gate::kNone>,
-                           grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows, dy.const_data_ptr<S>(),
-                           x.const_data_ptr<S>(), static_cast<const S*>(output), gated.mutable_data_ptr<S>(),
-                           numbers_of<T>(moments, weight, bias, eps, first), sums_in(scratch), next_counters(grid),
-                           results_in<T>(means, weight_grad, bias_grad, first));
+                    launch_sums<T>(given_y ? sums_kernel<S, pack, Gate::kOutput>
+                                   : relu  ? sums_kernel<S, pack, Gate::kForm>
+                                           : sums_kernel<S, pack, Gate::kNone>,
+                                   rows, pack, kShape, x, dy.const_data_ptr<S>(), x.const_data_ptr<S>(),
+                                   static_cast<const S*>(output), gated.mutable_data_ptr<S>(),
+                                   numbers_of<T>(moments, weight, bias, eps, first),
+                                   results_in<T>(means, weight_grad, bias_grad, first));
                   });
   return {means, weight_grad, bias_grad, given_y ? laid_out_like(gated, given) : gated};
 }
@@ -106,11 +99,9 @@ at::Tensor norm_act_backward_cuda(const at::Tensor& given_dy, const at::Tensor& 
         using T = Compute<S>;
         constexpr NormShape kShape = kBackwardShape;
         const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, kShape);
-        const int64_t offset = 2 * static_cast<int64_t>(first) * x.size(1);
-        launch(relu ? backward_kernel<S, pack, true> : backward_kernel<S, pack, false>, grid_of(rows, pack), kShape.threads,
-               shared_for_forms<T>(rows, pack, SlopeForm<T, pack>::kLists), rows, dy.const_data_ptr<S>(), x.const_data_ptr<S>(),
-               dx.mutable_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
-               means ? slopes.const_data_ptr<double>() + offset : nullptr);
+        launch_form<SlopeForm<T, pack>>(relu ? backward_kernel<S, pack, true> : backward_kernel<S, pack, false>, rows, pack,
+                                        kShape, dy.const_data_ptr<S>(), x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(),
+                                        numbers_of<T>(moments, weight, bias, eps, first), pairs_of(slopes, first));
       });
   return laid_out_like(dx, given);
 }

@@ -43,6 +43,7 @@ __device__ __forceinline__ void read_channels(const T* from, T (&to)[kPack]) {
 // The thread's channels before residual and ReLU. One struct for all kernels: backward must find the same signs.
 template <class T, int kPack>
 struct OutputForm {
+  using Number = T;
   static constexpr int kLists = 3;
 
   // All threads of the block call it, with kLists numbers of shared memory per channel of a stretch. of_channel(channel, place
@@ -80,6 +81,7 @@ struct OutputForm {
 // The gradient of x: of that of the result, and of x itself through the moments.
 template <class T, int kPack>
 struct SlopeForm {
+  using Number = T;
   static constexpr int kLists = OutputForm<T, kPack>::kLists + 2;
 
   // As OutputForm's. means: null where the moments are constants.

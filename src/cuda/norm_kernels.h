@@ -9,7 +9,7 @@ namespace {
 
 template <class S, int kPack>
 __global__ void __launch_bounds__(kMomentsShape.threads, kMomentsShape.blocks)
-    moments_kernel(NormRows rows, const S* x, BlockSums sums, unsigned first_counter, double* moments, Compute<S>* running_mean,
+    moments_kernel(NormRows rows, BlockSums sums, unsigned first_counter, const S* x, double* moments, Compute<S>* running_mean,
                    Compute<S>* running_var, double momentum) {
   using T = Compute<S>;
   constexpr NormShape kShape = kMomentsShape;
@@ -107,8 +107,8 @@ enum class Gate {
 // are null.
 template <class S, int kPack, Gate kGate>
 __global__ void __launch_bounds__(kSumsShape.threads, kSumsShape.blocks)
-    sums_kernel(NormRows rows, const S* dy, const S* x, const S* y, S* gated, NormNumbers<Compute<S>> numbers, BlockSums sums,
-                unsigned first_counter, SumResults<Compute<S>> results) {
+    sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, const S* dy, const S* x, const S* y, S* gated,
+                NormNumbers<Compute<S>> numbers, SumResults<Compute<S>> results) {
   using T = Compute<S>;
   constexpr NormShape kShape = kSumsShape;
   const NormPlace<kPack, kShape> place(rows);

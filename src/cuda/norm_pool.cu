@@ -19,7 +19,7 @@ namespace {
 // y: rows `pitch` numbers apart.
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolApplyShape.threads, kPoolApplyShape.blocks)
-    pool_apply_kernel(NormRows rows, WindowPixels pixels, const S* x, S* y, int64_t pitch, S* pooled, uint8_t* positions,
+    pool_apply_kernel(NormRows rows, WindowPlaces pixels, const S* x, S* y, int64_t pitch, S* pooled, uint8_t* positions,
                       NormNumbers<Compute<S>> numbers) {
   using T = Compute<S>;
   using Place = NormPlace<kPack, kPoolApplyShape>;
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(kPoolApplyShape.threads, kPoolApplyShape.block
 
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolSumsShape.threads, kPoolSumsShape.blocks)
-    pool_sums_kernel(NormRows rows, WindowPixels pixels, WindowSlopes<S> slopes, const S* x, NormNumbers<Compute<S>> numbers,
-                     BlockSums sums, unsigned first_counter, SumResults<Compute<S>> results) {
+    pool_sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, WindowPlaces pixels, WindowSlopes<S> slopes,
+                     const S* x, NormNumbers<Compute<S>> numbers, SumResults<Compute<S>> results) {
   using T = Compute<S>;
   const NormPlace<kPack, kPoolSumsShape> place(rows);
   T sum[kPack] = {}, dot[kPack] = {};
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kPoolSumsShape.threads, kPoolSumsShape.blocks)
 // means: null where the moments are constants.
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolBackwardShape.threads, kPoolBackwardShape.blocks)
-    pool_backward_kernel(NormRows rows, WindowPixels pixels, WindowSlopes<S> slopes, const S* x, S* dx,
+    pool_backward_kernel(NormRows rows, WindowPlaces pixels, WindowSlopes<S> slopes, const S* x, S* dx,
                          NormNumbers<Compute<S>> numbers, const double* means) {
   using T = Compute<S>;
   const NormPlace<kPack, kPoolBackwardShape> place(rows);
@@ -110,7 +110,7 @@ NormRows window_rows(const at::Tensor& x, at::IntArrayRef ends, size_t first, in
   rows.pixels /= kWindowPixels;
   return rows;
 }
-WindowPixels windows_of(const at::Tensor& x) {
+WindowPlaces windows_of(const at::Tensor& x) {
   return {static_cast<int>(x.size(3) / 2)};
 }
 // Aligned where the rows behind the first are.
@@ -147,10 +147,9 @@ std::tuple<at::Tensor, at::Tensor> norm_pool_cuda(const at::Tensor& given, const
     using T = Compute<S>;
     constexpr NormShape kShape = kPoolApplyShape;
     const NormRows rows = window_rows(x, ends, first, pack, kMostChannels, kShape);
-    launch(pool_apply_kernel<S, pack>, grid_of(rows, pack), kShape.threads,
-           shared_for_forms<T>(rows, pack, OutputForm<T, pack>::kLists), rows, windows_of(x), x.const_data_ptr<S>(),
-           y.mutable_data_ptr<S>(), pitch_of(y), pooled.mutable_data_ptr<S>(), positions.mutable_data_ptr<uint8_t>(),
-           numbers_of<T>(moments, weight, bias, eps, first));
+    launch_form<OutputForm<T, pack>>(pool_apply_kernel<S, pack>, rows, pack, kShape, windows_of(x), x.const_data_ptr<S>(),
+                                     y.mutable_data_ptr<S>(), pitch_of(y), pooled.mutable_data_ptr<S>(),
+                                     positions.mutable_data_ptr<uint8_t>(), numbers_of<T>(moments, weight, bias, eps, first));
   });
   return {pooled, positions};
 }
@@ -169,12 +168,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> norm_pool_sums_cuda(const at::Ten
                     using T = Compute<S>;
                     constexpr NormShape kShape = kPoolSumsShape;
                     const NormRows rows = window_rows(x, ends, first, pack, kSumChannels, kShape);
-                    const dim3 grid = grid_of(rows, pack);
-                    const at::Tensor scratch = scratch_for(grid, x);
-                    launch(pool_sums_kernel<S, pack>, grid, kShape.threads, shared_for_sums<T>(rows, pack, kShape), rows,
-                           windows_of(x), slopes.all<S>(), x.const_data_ptr<S>(),
-                           numbers_of<T>(moments, weight, bias, eps, first), sums_in(scratch), next_counters(grid),
-                           results_in<T>(means, weight_grad, bias_grad, first));
+                    launch_sums<T>(pool_sums_kernel<S, pack>, rows, pack, kShape, x, windows_of(x), slopes.all<S>(),
+                                   x.const_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
+                                   results_in<T>(means, weight_grad, bias_grad, first));
                   });
   return {means, weight_grad, bias_grad};
 }
@@ -191,11 +187,10 @@ at::Tensor norm_pool_backward_cuda(const at::Tensor& dpooled, const at::Tensor& 
                     using T = Compute<S>;
                     constexpr NormShape kShape = kPoolBackwardShape;
                     const NormRows rows = window_rows(x, ends, first, pack, kMostChannels, kShape);
-                    const int64_t offset = 2 * static_cast<int64_t>(first) * x.size(1);
-                    launch(pool_backward_kernel<S, pack>, grid_of(rows, pack), kShape.threads,
-                           shared_for_forms<T>(rows, pack, SlopeForm<T, pack>::kLists), rows, windows_of(x), slopes.all<S>(),
-                           x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
-                           means ? slopes_of.const_data_ptr<double>() + offset : nullptr);
+                    launch_form<SlopeForm<T, pack>>(pool_backward_kernel<S, pack>, rows, pack, kShape, windows_of(x),
+                                                    slopes.all<S>(), x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(),
+                                                    numbers_of<T>(moments, weight, bias, eps, first),
+                                                    pairs_of(slopes_of, first));
                   });
   return dx;
 }

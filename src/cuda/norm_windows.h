@@ -11,7 +11,7 @@ namespace tessera {
 inline constexpr int kWindowPixels = 4;
 
 // Windows by their pixels. Images have an even number of lines, so that the lines of a whole batch pair up.
-struct WindowPixels {
+struct WindowPlaces {
   int width;  // windows of a line
 
   __device__ int64_t first(int window) const { return 2 * (static_cast<int64_t>(window) + window / width * width); }
@@ -52,7 +52,7 @@ struct WindowPacks {
   using Words = typename Place::template Words<S>;
   using T = Compute<S>;
 
-  __device__ __forceinline__ void load(const Place& place, const WindowPixels& pixels, const S* x,
+  __device__ __forceinline__ void load(const Place& place, const WindowPlaces& pixels, const S* x,
                                        const WindowSlopes<S>& slopes, int window) {
     const int64_t first = pixels.first(window), pooled_at = window * place.channels + place.channel;
     pooled = place.load(slopes.pooled + pooled_at);

@@ -172,7 +172,7 @@ void resize_into(at::TensorList xs, const at::Tensor& out, bool align_corners) {
   const int height = static_cast<int>(out.size(2)), width = static_cast<int>(out.size(3));
   for (size_t begin = 0, channel = 0; begin < xs.size(); begin += kMostParts) {
     Parts parts{};
-    bool vectors = takes_vectors(out);
+    bool vectors = takes_vectors(out) && channel % kVector == 0;
     const size_t count = std::min<size_t>(kMostParts, xs.size() - begin);
     for (size_t i = begin; i < begin + count; ++i) vectors = vectors && takes_vectors(xs[i]);
     int64_t blocks = 0;

@@ -9,16 +9,24 @@ namespace tessera {
 inline constexpr int kVisitWarps = 8;
 inline constexpr int kVisitRows = 128;  // of a block; fixed: the order of sums must not depend on the GPU
 
+// Blocks of rows. Those that a grid's second dimension has no room for go on in the third; the last few may then be without
+// rows, and leave sums of 0.
+inline constexpr int64_t kMostInDimension = 65535;
+inline int64_t visit_blocks(int64_t rows) {
+  const int64_t blocks = blocks_for(rows, kVisitRows), layers = blocks_for(blocks, kMostInDimension);
+  return layers * blocks_for(blocks, layers);
+}
+inline dim3 visit_grid(int64_t rows, int64_t width, int size) {
+  const int64_t blocks = visit_blocks(rows), layers = blocks_for(blocks, kMostInDimension);
+  return dim3(blocks_for(width, 32 * size), static_cast<unsigned>(blocks / layers), static_cast<unsigned>(layers));
+}
+__device__ __forceinline__ int64_t visit_block() {
+  return static_cast<int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
+}
+
 template <int kSize>
 __device__ __forceinline__ int visit_column() {
   return (static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.x) % 32) * kSize;
-}
-
-// A grid has no more than 65,535 blocks in its second dimension, so that blocks of rows go on in the third.
-inline constexpr int64_t kVisitGrid = 65535;
-
-__device__ __forceinline__ int64_t visit_block() {
-  return static_cast<int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
 }
 
 // For each row of this warp: take(row, load(row)). kAhead loads are under way at a time: memory is far away.
@@ -49,17 +57,6 @@ __device__ __forceinline__ void leave_sums(const C (&sum)[kSize], C* parts, int 
     for (int w = 0; w < kVisitWarps; ++w) total += sums[w][k * 32 + lane];
     parts[visit_block() * width + column + k] = total;
   }
-}
-
-inline dim3 visit_grid(int64_t rows, int64_t width, int size) {
-  const int64_t blocks = blocks_for(rows, kVisitRows), layers = (blocks + kVisitGrid - 1) / kVisitGrid;
-  return dim3(blocks_for(width, 32 * size), blocks_for(blocks, layers), static_cast<unsigned>(layers));
-}
-
-// Of rows, as many as have sums: with layers there may be some without rows.
-inline int64_t visit_blocks(int64_t rows) {
-  const dim3 grid = visit_grid(rows, 1, 1);
-  return static_cast<int64_t>(grid.y) * grid.z;
 }
 
 }  // namespace tessera

@@ -22,7 +22,7 @@ class SoftmaxCall {
         labels_(labels) {
     walks_ = plan_walks(arguments_);
     if (!pixelwise()) return;
-    planes_ = arguments_.strides.x == 1 && (arguments_.strides.channel != 1 || arguments_.classes == 1);
+    planes_ = arguments_.strides.column == 1 && (arguments_.strides.channel != 1 || arguments_.classes == 1);
     if (!planes_) tiles_ = plan_tiles(arguments_, logits.element_size());
   }
 

@@ -78,13 +78,13 @@ __global__ void pixel_sums_kernel(const SoftmaxArguments<T> a, T* values) {
 
 // The gradient where logits have the labels' size, times `slope`; S: its type.
 template <class T, class S, SoftmaxTask kTask>
-__global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double* slope, S* gradient, ImageStrides to) {
+__global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double* slope, S* gradient, Strides to) {
   const WarpPixel<T> p(a);
   if (p.image >= a.images) return;
   const int lane = static_cast<int>(threadIdx.x % 32);
   PixelTargets<T> target;
   target.read(a, p.image, p.index);
-  S* const row = gradient + p.image * to.image + p.y * to.y + p.x * to.x;
+  S* const row = gradient + p.image * to.image + p.y * to.row + p.x * to.column;
   const PixelLogits<T> z(a, p.image, p.y, p.x);
   const T log_sum = a.log_sum[p.index];
   const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*slope) : T(1);

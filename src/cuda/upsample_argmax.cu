@@ -92,7 +92,7 @@ template <class T>
 void start(const LogitArguments& a, size_t element, const ClassOutput& to) {
   const int64_t pixels = static_cast<int64_t>(a.images) * a.rows.out * a.columns.out;
   if (a.rows.in == a.rows.out && a.columns.in == a.columns.out) {
-    if (a.strides.x == 1 && (a.strides.channel != 1 || a.classes == 1)) {
+    if (a.strides.column == 1 && (a.strides.channel != 1 || a.classes == 1)) {
       return with_stored_type<T>(a.type, [&](auto stored) {
         launch(plane_argmax_kernel<T, decltype(stored)>, blocks_for(pixels, kPlaneThreads), kPlaneThreads, 0, a, to);
       });

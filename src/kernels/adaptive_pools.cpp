@@ -1,12 +1,12 @@
 #include "kernels/adaptive_pools.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/pool_plan.h"
 #include "kernels/pools_cpu.h"
 
@@ -17,11 +17,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using PoolsOp = std::vector<at::Tensor>(const at::Tensor&, at::IntArrayRef);
 using BackwardOp = at::Tensor(at::TensorList, at::IntArrayRef);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 std::vector<at::Tensor> call_pools(const at::Tensor& x, at::IntArrayRef bins) {
   static const auto op = find_op<PoolsOp>("tessera::adaptive_pools");

@@ -1,10 +1,10 @@
 #include "kernels/add_windows.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/fused.h"
 
 namespace tessera {
@@ -45,10 +45,7 @@ void add_windows(const at::Tensor& sum, const at::Tensor& logits, at::IntArrayRe
   }
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   if (!takes_fused_kernels(sum)) return add_windows_plain(sum, logits, images, lefts, weights);
-  static const auto op =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow("tessera::add_windows", "")
-          .typed<void(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::IntArrayRef, const at::Tensor&)>();
+  static const auto op = find_op<decltype(add_windows_plain)>("tessera::add_windows");
   op.call(sum, logits, images, lefts, weights.contiguous());
 }
 

@@ -1,7 +1,6 @@
 #include "kernels/augment_pixels.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 #include <torch/library.h>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/normalize_pixels.h"
 #include "kernels/pixel_input.h"
 #include "kernels/pixel_types.h"
@@ -109,10 +109,7 @@ at::Tensor augment_pixels(const at::Tensor& images, const at::Tensor& mixes, con
   TSR_CHECK(!colors.defined() || (colors.dim() == 2 && colors.size(0) == images.size(0) &&
                                   colors.size(1) == kPixelColorNumbers && colors.scalar_type() == at::kFloat),
             "expected a float32 table of {} numbers for each of {} images", kPixelColorNumbers, images.size(0));
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("tessera::augment_pixels", "")
-                             .typed<at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, double,
-                                               at::ArrayRef<double>, at::ArrayRef<double>, at::ScalarType)>();
+  static const auto op = find_op<decltype(augment_pixels_cpu)>("tessera::augment_pixels");
   return op.call(images.contiguous(), mixes.contiguous(),
                  colors.defined() ? std::optional<at::Tensor>(colors.contiguous()) : std::nullopt, max_value,
                  for_all_channels(mean, images), for_all_channels(std, images), type);

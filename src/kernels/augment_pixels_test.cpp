@@ -7,21 +7,15 @@
 
 #include "core/error.h"
 #include "kernels/normalize_pixels.h"
-#include "support/test_device.h"
+#include "support/pixel_images.h"
 
 namespace tessera {
 namespace {
 
-at::Tensor images_of(at::IntArrayRef sizes, at::ScalarType type) {
-  at::manual_seed(sizes.back());
-  return at::randint(256, sizes, at::kLong).to(testing::test_device(), type);
-}
-
-std::vector<double> numbers(int64_t count, double first) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(first + 0.013 * static_cast<double>(i));
-  return values;
-}
+using testing::channel_numbers;
+using testing::difference;
+using testing::images_of;
+using testing::normalized;
 
 at::Tensor on_device(const at::Tensor& table) {
   return table.to(testing::test_device());
@@ -89,8 +83,7 @@ at::Tensor recolored(const at::Tensor& images, double max_value) {
 // Normalised images, mixed with slices.
 at::Tensor mixed(const at::Tensor& images, const std::vector<PixelMix>& mixes, double max_value,
                  const std::vector<double>& mean, const std::vector<double>& std) {
-  const auto row = [&](const std::vector<double>& values) { return at::tensor(values, at::kDouble).to(images.device()); };
-  const at::Tensor x = (images.to(at::kDouble) / max_value - row(mean)) / row(std);
+  const at::Tensor x = normalized(images, max_value, mean, std);
   std::vector<at::Tensor> results;
   for (const PixelMix& mix : mixes) {
     const at::Tensor partner = x[static_cast<int64_t>(mix.partner)];
@@ -105,10 +98,6 @@ at::Tensor mixed(const at::Tensor& images, const std::vector<PixelMix>& mixes, d
   return at::stack(results).permute({0, 3, 1, 2});
 }
 
-double difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b).abs().max().item<double>();
-}
-
 // RGB in whole vectors and not, other numbers of channels.
 const std::vector<std::vector<int64_t>> kSizes = {{3, 4, 16, 3}, {3, 5, 7, 3}, {3, 3, 9, 1}, {3, 6, 5, 4}, {3, 33, 31, 3}};
 
@@ -116,7 +105,7 @@ TEST(AugmentPixels, MixesAsSlicesDo) {
   for (const auto& sizes : kSizes) {
     for (const at::ScalarType from : {at::kByte, at::kFloat}) {
       const at::Tensor images = images_of(sizes, from);
-      const auto mean = numbers(sizes[3], 0.4), std = numbers(sizes[3], 0.2);
+      const auto mean = channel_numbers(sizes[3], 0.4), std = channel_numbers(sizes[3], 0.2);
       const auto mixes = some_mixes(static_cast<double>(sizes[1]), static_cast<double>(sizes[2]));
       const at::Tensor expected = mixed(images, mixes, 255, mean, std);
       const auto result = [&](at::ScalarType type) {

@@ -1,22 +1,17 @@
 #include "kernels/bias_gelu.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
 
 using ForwardOp = at::Tensor(const at::Tensor&, const at::Tensor&);
 using BackwardOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const at::Tensor&);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // On a CPU the matrix product adds the bias for nothing, so these are for tests.
 at::Tensor bias_gelu_cpu(const at::Tensor& x, const at::Tensor& bias) {

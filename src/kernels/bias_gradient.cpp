@@ -1,11 +1,11 @@
 #include "kernels/bias_gradient.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -28,8 +28,7 @@ struct BiasGradientFunction : torch::autograd::Function<BiasGradientFunction> {
 }  // namespace
 
 at::Tensor sum_rows(const at::Tensor& x) {
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("tessera::sum_rows", "").typed<at::Tensor(const at::Tensor&)>();
+  static const auto op = find_op<decltype(sum_rows_cpu)>("tessera::sum_rows");
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   return op.call(x);
 }

@@ -1,11 +1,11 @@
 #include "kernels/classifier_loss.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/upsample_loss_cpu.h"
 #include "tensor/pixel_matrix.h"
 
@@ -19,11 +19,6 @@ using Results = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using LossOp = Results(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const OptionalTensor&,
                        double, int64_t, const OptionalTensor&);
 using ScaleOp = void(at::Tensor&, const at::Tensor&);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // Gradients carry the scale when they are first rounded. In float16 that would leave nothing of them: there it comes together
 // with the loss's own scale, in backward.
@@ -82,7 +77,7 @@ void scale_unless_one_cpu(at::Tensor& x, const at::Tensor& factor) {
 bool PixelClassifier::fits() const {
   const int64_t channels = features.size(1), classes = weight.size(0);
   const bool half = features.scalar_type() == at::kBFloat16 || features.scalar_type() == at::kHalf;
-  return half && channels % 8 == 0 && channels <= 128 && classes <= (channels > 64 ? 160 : 256) &&
+  return half && features.numel() > 0 && channels % 8 == 0 && channels <= 128 && classes <= (channels > 64 ? 160 : 256) &&
          features.is_contiguous(at::MemoryFormat::ChannelsLast) &&
          reinterpret_cast<uintptr_t>(features.const_data_ptr()) % 16 == 0;
 }
@@ -92,6 +87,10 @@ at::Tensor classifier_cross_entropy(const PixelClassifier& classifier, const at:
   const auto& [features, weight, bias] = classifier;
   TSR_CHECK(classifier.fits(), "expected half-precision features in channels_last, got {} of type {} and {} classes",
             features.size(1), toString(features.scalar_type()), weight.size(0));
+  TSR_CHECK(weight.size(1) == features.size(1) && bias.numel() == weight.size(0) &&
+                (!options.class_weights.defined() || options.class_weights.numel() == weight.size(0)),
+            "expected weights of {} channels, and a bias and maybe a class weight for each of {} classes", features.size(1),
+            weight.size(0));
   TSR_CHECK(!options.other_labels.defined(), "the fused classifier takes one label a pixel; make logits for mixed ones");
   TSR_CHECK(labels.dim() == 3 && labels.size(0) == features.size(0) && labels.sizes().slice(1) == features.sizes().slice(2),
             "expected labels of the features' size");

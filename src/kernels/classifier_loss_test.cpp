@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "core/error.h"
 #include "support/test_device.h"
 
 namespace tessera {
@@ -165,6 +166,17 @@ TEST(ClassifierLoss, WhatItTakes) {
   EXPECT_FALSE(fits(19, 64, at::kFloat));
   const Inputs in = make_inputs({19, 64, 2, 2}, at::kBFloat16);
   EXPECT_FALSE((PixelClassifier{in.classifier.features.contiguous(), in.classifier.weight, in.classifier.bias}.fits()));
+  EXPECT_FALSE((PixelClassifier{in.classifier.features.narrow(0, 0, 0), in.classifier.weight, in.classifier.bias}.fits()));
+}
+
+TEST(ClassifierLoss, RefusesWhatDoesNotFit) {
+  const auto& [classifier, labels] = make_inputs({19, 64, 2, 2}, at::kBFloat16);
+  const auto& [features, weight, bias] = classifier;
+  EXPECT_THROW(classifier_cross_entropy({features, weight.narrow(1, 0, 32), bias}, labels, {}, number(1)), Error);
+  EXPECT_THROW(classifier_cross_entropy({features, weight, bias.narrow(0, 0, 18)}, labels, {}, number(1)), Error);
+  CrossEntropyOptions options;
+  options.class_weights = at::ones({18});
+  EXPECT_THROW(classifier_cross_entropy(classifier, labels, options, number(1)), Error);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "kernels/collect_gradients.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -26,13 +26,17 @@ void collect_gradients_cpu(at::Tensor arena, at::TensorList gradients, at::IntAr
 
 void collect_gradients(at::Tensor& arena, const std::vector<at::Tensor>& gradients, const std::vector<int64_t>& offsets,
                        bool add) {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::collect_gradients", "").typed<CollectOp>();
+  static const auto op = find_op<CollectOp>("tessera::collect_gradients");
   TSR_CHECK(gradients.size() == offsets.size(), "{} gradients for {} places", gradients.size(), offsets.size());
   for (size_t i = 0; i < gradients.size(); ++i) {
     const at::Tensor& from = gradients[i];
     TSR_CHECK(from.is_non_overlapping_and_dense() && offsets[i] >= 0 && offsets[i] + from.numel() <= arena.numel() &&
                   from.device() == arena.device(),
               "a gradient of {} values at {} does not fit into an arena of {}", from.numel(), offsets[i], arena.numel());
+    const auto type = from.scalar_type();
+    TSR_CHECK(type == arena.scalar_type() || type == at::kBFloat16 || type == at::kHalf,
+              "expected gradients of the arena's {} or of half precision, got {}", toString(arena.scalar_type()),
+              toString(type));
   }
   op.call(arena, gradients, offsets, add);
 }

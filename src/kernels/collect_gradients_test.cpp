@@ -39,11 +39,20 @@ TEST(CollectGradients, WritesAndAddsEachAtItsPlace) {
   EXPECT_TRUE(arena.equal(expected));
 }
 
+TEST(CollectGradients, HalfPrecisionGoesIntoFloat64Too) {
+  const auto options = at::TensorOptions(testing::test_device());
+  at::Tensor arena = torch::zeros({16}, options.dtype(at::kDouble));
+  collect_gradients(arena, {torch::ones({5}, options.dtype(at::kBFloat16)), torch::ones({8}, options.dtype(at::kHalf))}, {1, 8},
+                    false);
+  EXPECT_EQ(arena.sum().item<double>(), 13);
+}
+
 TEST(CollectGradients, RefusesWhatDoesNotFit) {
   const auto options = at::TensorOptions(testing::test_device());
   at::Tensor arena = torch::zeros({16}, options);
   EXPECT_ANY_THROW(collect_gradients(arena, {torch::ones({8}, options)}, {12}, false));
   EXPECT_ANY_THROW(collect_gradients(arena, {torch::ones({8, 8}, options).slice(1, 0, 2)}, {0}, false));
+  EXPECT_ANY_THROW(collect_gradients(arena, {torch::ones({8}, options.dtype(at::kDouble))}, {0}, false));
   EXPECT_EQ(arena.sum().item<float>(), 0);
 }
 

@@ -1,12 +1,12 @@
 #include "kernels/depthwise_conv.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "tensor/product_type.h"
 
 namespace tessera {
@@ -16,11 +16,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using ForwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, int64_t);
 using BackwardOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const at::Tensor&, int64_t);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // On a CPU callers take conv2d itself, so these are for tests. They compute in the weight's type.
 at::Tensor depthwise_conv_cpu(const at::Tensor& x, const at::Tensor& weight, int64_t dilation) {

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -11,6 +10,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "tensor/pixel_matrix.h"
 
 namespace tessera {
@@ -21,11 +21,6 @@ using torch::autograd::variable_list;
 using OptionalTensor = std::optional<at::Tensor>;
 using PutOp = void(at::Tensor, const at::Tensor&, const at::Tensor&, const OptionalTensor&);
 using TakeOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 at::ScalarType sum_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;

@@ -1,11 +1,11 @@
 #include "kernels/dropout_mask.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/philox.h"
 
 namespace tessera {
@@ -30,9 +30,7 @@ at::Tensor dropout_mask_cpu(const at::Tensor& ids, int64_t per_sample, double ra
 at::Tensor dropout_mask(const at::Tensor& ids, int64_t per_sample, double rate, uint64_t key) {
   TSR_CHECK(ids.dim() == 1 && ids.scalar_type() == at::kLong, "dropout_mask expects a list of int64 sample ids");
   TSR_CHECK(rate >= 0 && rate < 1, "dropout rate {} is not in [0, 1)", rate);
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("tessera::dropout_mask", "")
-                             .typed<at::Tensor(const at::Tensor&, int64_t, double, int64_t)>();
+  static const auto op = find_op<decltype(dropout_mask_cpu)>("tessera::dropout_mask");
   return op.call(ids.contiguous(), per_sample, rate, static_cast<int64_t>(key));
 }
 

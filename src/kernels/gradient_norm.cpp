@@ -2,7 +2,6 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/library.h>
 
@@ -13,6 +12,7 @@
 
 #include "core/error.h"
 #include "kernels/clip_factor.h"
+#include "kernels/find_op.h"
 #include "kernels/loss_scaling.h"
 
 namespace tessera {
@@ -66,10 +66,7 @@ GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, const at::T
   TSR_CHECK(grads.is_contiguous(), "the gradients of an arena lie without gaps, these do not");
   TSR_CHECK(!scaling.defined() || (scaling.numel() == kLossScalingNumbers && scaling.scalar_type() == at::kDouble),
             "loss scaling is {} numbers of float64", kLossScalingNumbers);
-  static const auto op =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow("tessera::gradient_norm", "")
-          .typed<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, double, const std::optional<at::Tensor>&)>();
+  static const auto op = find_op<decltype(gradient_norm_cpu)>("tessera::gradient_norm");
   auto [norm, factor] = op.call(grads, max_norm, scaling.defined() ? std::optional(scaling) : std::nullopt);
   return {norm, factor};
 }

@@ -1,10 +1,10 @@
 #include "kernels/join_heads.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -24,7 +24,7 @@ at::Tensor join_heads_into(const at::Tensor& q, const at::Tensor& k, const at::T
   TSR_CHECK(tokens.sizes() == at::IntArrayRef({q.size(0), q.size(2), 3 * q.size(1) * q.size(3)}) && tokens.is_contiguous() &&
                 tokens.scalar_type() == q.scalar_type(),
             "heads cannot be joined in {} numbers of another shape or type", tokens.numel());
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::join_heads", "").typed<JoinOp>();
+  static const auto op = find_op<JoinOp>("tessera::join_heads");
   return op.call(q, k, v, tokens);
 }
 

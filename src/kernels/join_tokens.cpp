@@ -1,11 +1,11 @@
 #include "kernels/join_tokens.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -15,11 +15,6 @@ using torch::autograd::variable_list;
 using Three = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using ForwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, const OptionalTensor&, bool);
 using BackwardOp = Three(const at::Tensor&, int64_t, at::ScalarType, bool, bool);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 at::Tensor join_tokens_cpu(const at::Tensor& patches, const at::Tensor& tokens, const OptionalTensor& positions,
                            bool tokens_first) {

@@ -1,11 +1,11 @@
 #include "kernels/label_counts.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include "core/error.h"
 #include "core/image.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -27,9 +27,7 @@ at::Tensor counts_of_rows(const at::Tensor& labels, int64_t rows, int64_t num_cl
   TSR_CHECK(at::isIntegralType(labels.scalar_type(), /*includeBool=*/false) && num_classes > 0 && num_classes < INT16_MAX,
             "expected integer labels and 1 to {} classes, got {} and {}", INT16_MAX - 1, toString(labels.scalar_type()),
             num_classes);
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("tessera::label_counts", "")
-                             .typed<at::Tensor(const at::Tensor&, int64_t, int64_t)>();
+  static const auto op = find_op<decltype(label_counts_cpu)>("tessera::label_counts");
   const int64_t each = rows > 0 ? labels.numel() / rows : 0;
   return op.call(labels.to(at::kShort).contiguous().view({rows, each}), num_classes, kIgnoreLabel);
 }

@@ -1,10 +1,10 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/optimizer_step.h"
 #include "kernels/step_arguments.h"
 
@@ -59,11 +59,7 @@ at::Tensor lamb_norms_cpu(const at::Tensor& params, const at::Tensor& grads, at:
 
 at::Tensor lamb_norms(const StepArenas& arenas, const RunTable& runs, const GradientScale& scale, const StepNumbers& numbers) {
   TSR_CHECK(arenas.state.size() == 2, "lamb has 2 arenas of state, got {}", arenas.state.size());
-  using Optional = const std::optional<at::Tensor>&;
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("tessera::lamb_norms", "")
-                             .typed<at::Tensor(const at::Tensor&, const at::Tensor&, at::TensorList, const at::Tensor&,
-                                               const at::Tensor&, Optional, Optional, at::ArrayRef<double>)>();
+  static const auto op = find_op<decltype(lamb_norms_cpu)>("tessera::lamb_norms");
   const auto if_defined = [](const at::Tensor& t) { return t.defined() ? std::optional(t) : std::nullopt; };
   if (runs.bounds.size(0) == 0) return at::zeros({0, 2}, arenas.params.options().dtype(at::kDouble));
   return op.call(arenas.params, arenas.grads, arenas.state, runs.rates, runs.chunks, if_defined(scale.factor),

@@ -1,11 +1,11 @@
 #include "kernels/layer_norm.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -17,11 +17,6 @@ using ForwardOp = Five(const at::Tensor&, const OptionalTensor&, const OptionalT
                        double, at::ScalarType, int64_t);
 using BackwardOp = Five(const OptionalTensor&, const OptionalTensor&, const OptionalTensor&, const at::Tensor&,
                         const at::Tensor&, const at::Tensor&, const at::Tensor&, at::ScalarType, int64_t, bool);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // libtorch's LayerNorm is a good one on a CPU.
 Five add_layer_norm_cpu(const at::Tensor& x, const OptionalTensor& branch, const OptionalTensor& branch_bias,

@@ -1,12 +1,12 @@
 #include "kernels/max_pool.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/max_pool_cpu.h"
 
 namespace tessera {
@@ -17,11 +17,6 @@ using torch::autograd::variable_list;
 using ForwardOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, bool);
 using OptionalTensor = std::optional<at::Tensor>;
 using BackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, at::IntArrayRef, at::IntArrayRef, const OptionalTensor&);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // `window`: kernel, stride, padding.
 std::tuple<at::Tensor, at::Tensor> call_forward(const at::Tensor& x, const std::vector<int64_t>& window, at::IntArrayRef size,
@@ -66,9 +61,9 @@ bool takes_kernels(const at::Tensor& x, const PoolWindow& window) {
 
 }  // namespace
 
-WindowAxis window_axis(int64_t size, const PoolWindow& w) {
+PoolWindows pool_windows(int64_t size, const PoolWindow& w) {
   const int64_t room = size + 2 * w.padding - w.kernel + (w.ceil_mode ? w.stride - 1 : 0);
-  TSR_CHECK(w.kernel > 0 && w.stride > 0 && w.padding >= 0 && 2 * w.padding <= w.kernel && room >= 0,
+  TSR_CHECK(size > 0 && w.kernel > 0 && w.stride > 0 && w.padding >= 0 && 2 * w.padding <= w.kernel && room >= 0,
             "a window of {} pixels, stride {} and padding {} does not fit into {} pixels", w.kernel, w.stride, w.padding, size);
   int64_t out = room / w.stride + 1;
   if (w.ceil_mode && (out - 1) * w.stride >= size + w.padding) --out;  // it would start in the padding
@@ -81,7 +76,7 @@ at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
   if (!takes_kernels(x, window)) {
     return at::max_pool2d(x, window.kernel, window.stride, window.padding, /*dilation=*/1, window.ceil_mode);
   }
-  const std::vector<int64_t> size = {window_axis(x.size(2), window).out, window_axis(x.size(3), window).out};
+  const std::vector<int64_t> size = {pool_windows(x.size(2), window).out, pool_windows(x.size(3), window).out};
   const std::vector<int64_t> numbers = {window.kernel, window.stride, window.padding};
   if (at::GradMode::is_enabled() && x.requires_grad()) return MaxPoolFunction::apply(x, numbers, size, /*keep=*/false)[0];
   return std::get<0>(call_forward(x, numbers, size, /*with_positions=*/false));
@@ -89,7 +84,7 @@ at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
 
 std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const PoolWindow& window) {
   if (!at::GradMode::is_enabled() || !x.requires_grad() || !takes_kernels(x, window)) return {max_pool(x, window), x};
-  const std::vector<int64_t> size = {window_axis(x.size(2), window).out, window_axis(x.size(3), window).out};
+  const std::vector<int64_t> size = {pool_windows(x.size(2), window).out, pool_windows(x.size(3), window).out};
   const auto both =
       MaxPoolFunction::apply(x, std::vector<int64_t>{window.kernel, window.stride, window.padding}, size, /*keep=*/true);
   return {both[0], both[1]};

@@ -22,7 +22,7 @@ at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window);
 std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const PoolWindow& window);
 
 // Windows along one axis.
-struct WindowAxis {
+struct PoolWindows {
   int64_t kernel, stride, padding, size, out;
 
   // Pixels of window o: [begin, end).
@@ -43,6 +43,6 @@ struct WindowAxis {
     return o < out ? o : out - 1;
   }
 };
-WindowAxis window_axis(int64_t size, const PoolWindow& window);
+PoolWindows pool_windows(int64_t size, const PoolWindow& window);
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include "kernels/feature_loops.h"
 #include "kernels/max_pool.h"
 #include "kernels/max_pool_loops.h"
 #include "kernels/simd_level.h"
@@ -18,12 +19,7 @@ TSR_CHOOSE_LOOPS(BFloat16Loops, kMaxPoolBFloat16, bfloat16_loops)
 
 namespace {
 
-template <class Call>
-void with_loops(const at::Tensor& x, Call&& call) {
-  if (x.scalar_type() == at::kFloat) return call(float_loops(), float{});
-  if (x.scalar_type() == at::kDouble) return call(double_loops(), double{});
-  call(bfloat16_loops(), uint16_t{});
-}
+constexpr FeatureLoops kLoops{float_loops, double_loops, bfloat16_loops};
 
 // Calls work(n, y) for all rows, on all threads.
 template <class Row>
@@ -45,10 +41,9 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cpu(const at::Tensor& x, at::IntArra
   const at::Tensor out = at::empty(shape, x.options(), at::MemoryFormat::ChannelsLast);
   const at::Tensor positions = with_positions ? at::empty(shape, x.options().dtype(at::kByte), at::MemoryFormat::ChannelsLast)
                                               : at::empty({0}, x.options().dtype(at::kByte));
-  const WindowAxis rows{window[0], window[1], window[2], x.size(2), size[0]};
-  const WindowAxis columns{window[0], window[1], window[2], x.size(3), size[1]};
-  with_loops(x, [&](const auto& loops, auto s) {
-    using S = decltype(s);
+  const PoolWindows rows{window[0], window[1], window[2], x.size(2), size[0]};
+  const PoolWindows columns{window[0], window[1], window[2], x.size(3), size[1]};
+  kLoops.with(x, [&]<class S>(const MaxPoolLoops<S>& loops) {
     const auto* const from = static_cast<const S*>(x.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
     uint8_t* const at = with_positions ? positions.mutable_data_ptr<uint8_t>() : nullptr;
@@ -71,10 +66,9 @@ at::Tensor max_pool_backward_cpu(const at::Tensor& gradient, const at::Tensor& p
   const int64_t channels = gradient.size(1), out_height = gradient.size(2), out_width = gradient.size(3);
   const at::Tensor out =
       at::empty({gradient.size(0), channels, size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
-  const WindowAxis rows{window[0], window[1], window[2], size[0], out_height};
-  const WindowAxis columns{window[0], window[1], window[2], size[1], out_width};
-  with_loops(gradient, [&](const auto& loops, auto s) {
-    using S = decltype(s);
+  const PoolWindows rows{window[0], window[1], window[2], size[0], out_height};
+  const PoolWindows columns{window[0], window[1], window[2], size[1], out_width};
+  kLoops.with(gradient, [&]<class S>(const MaxPoolLoops<S>& loops) {
     const auto* const from = static_cast<const S*>(gradient.const_data_ptr());
     const uint8_t* const at = positions.const_data_ptr<uint8_t>();
     auto* const to = static_cast<S*>(out.mutable_data_ptr());

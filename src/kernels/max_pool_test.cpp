@@ -1,12 +1,12 @@
 #include "kernels/max_pool.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "support/test_device.h"
 
 namespace tessera {
@@ -95,9 +95,8 @@ TEST(MaxPool, TakesSlices) {
 TEST(MaxPool, KeepsAByteForThePlaceInTheWindow) {
   const at::Tensor x =
       at::eye(4, at::kFloat).view({1, 4, 2, 2}).to(testing::test_device()).contiguous(at::MemoryFormat::ChannelsLast);
-  const auto op = c10::Dispatcher::singleton()
-                      .findSchemaOrThrow("tessera::max_pool", "")
-                      .typed<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, bool)>();
+  const auto op = find_op<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, bool)>(
+      "tessera::max_pool");
   const auto [result, positions] = op.call(x, {2, 2, 0}, {1, 1}, true);
   EXPECT_TRUE(result.flatten().cpu().equal(at::ones({4})));
   EXPECT_TRUE(positions.flatten().cpu().equal(at::arange(4, at::kByte)));
@@ -133,6 +132,7 @@ TEST(MaxPool, SaysWhatDoesNotFit) {
   EXPECT_THROW(max_pool(features({1, 8, 3, 3}, at::kFloat, true), {5, 1, 0}), Error);
   EXPECT_THROW(max_pool(features({1, 8, 3, 3}, at::kFloat, true), {2, 1, 2}), Error);
   EXPECT_THROW(max_pool(features({1, 8, 3, 3}, at::kFloat, true)[0], {2, 1, 0}), Error);
+  EXPECT_THROW(max_pool(features({1, 8, 3, 0}, at::kFloat, true), {2, 2, 1}), Error);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "kernels/norm_act.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/fused.h"
 #include "kernels/norm_act_cpu.h"
 #include "kernels/norm_act_plain.h"
@@ -18,11 +18,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using OptionalTensor = std::optional<at::Tensor>;
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 // Calls the op, or its form in libtorch's own operations where there is no kernel for x.
 template <class... Parameters, class Result, class... Arguments>
@@ -38,11 +33,11 @@ bool takes_kernels(const at::Tensor& x, const at::Tensor& parameter) {
   return takes_fused_kernels(x) && !half_on_cpu && (!parameter.defined() || parameter.scalar_type() == compute);
 }
 
-#define TSR_NORM_OP(name)                                                                              \
-  template <class... Arguments>                                                                        \
-  auto call_##name(bool fused, const Arguments&... arguments) {                                        \
-    static const auto op = find_op<std::remove_pointer_t<decltype(&name##_plain)>>("tessera::" #name); \
-    return call(&name##_plain, op, fused, arguments...);                                               \
+#define TSR_NORM_OP(name)                                                      \
+  template <class... Arguments>                                                \
+  auto call_##name(bool fused, const Arguments&... arguments) {                \
+    static const auto op = find_op<decltype(name##_plain)>("tessera::" #name); \
+    return call(&name##_plain, op, fused, arguments...);                       \
   }
 TSR_NORM_OP(norm_moments)
 TSR_NORM_OP(norm_act)
@@ -123,6 +118,8 @@ at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends) {
 at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends, const at::Tensor& running_mean,
                         const at::Tensor& running_var, double momentum) {
   check_input(x, ends);
+  TSR_CHECK(!running_mean.defined() || (running_mean.numel() == x.size(1) && running_var.numel() == x.size(1)),
+            "expected running averages for {} channels", x.size(1));
   const auto optional = [](const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; };
   return call_norm_moments(takes_kernels(x, running_mean), x, at::IntArrayRef(ends), optional(running_mean),
                            optional(running_var), momentum);
@@ -137,6 +134,8 @@ at::Tensor norm_act(const at::Tensor& x, const at::Tensor& residual, const at::T
             fmt::join(moments.sizes(), " x "));
   TSR_CHECK(!residual.defined() || residual.sizes() == x.sizes(), "expected a residual of {}, got {}",
             fmt::join(x.sizes(), " x "), fmt::join(residual.sizes(), " x "));
+  TSR_CHECK(weight.numel() == x.size(1) && bias.numel() == x.size(1),
+            "expected a weight and a bias for {} channels, got {} and {}", x.size(1), weight.numel(), bias.numel());
   const OptionalTensor added = residual.defined() ? OptionalTensor(residual.to(x.scalar_type())) : std::nullopt;
   return NormActFunction::apply(x, added, weight, bias, moments.contiguous(), options);
 }

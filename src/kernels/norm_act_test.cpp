@@ -314,6 +314,8 @@ TEST(NormAct, RefusesWhatDoesNotFit) {
   const at::Tensor moments = norm_moments(x, {2});
   EXPECT_THROW(norm_act(x, {}, list, list, moments, {.ends = {1, 2}}), Error);
   EXPECT_THROW(norm_act(x, x[0], list, list, moments, {.ends = {2}}), Error);
+  EXPECT_THROW(norm_act(x, {}, list, list.narrow(0, 0, 2), moments, {.ends = {2}}), Error);
+  EXPECT_THROW(norm_moments(x, {2}, list, list.narrow(0, 0, 2), 0.1), Error);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "kernels/norm_pool.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/fused.h"
 #include "kernels/max_pool_cpu.h"
 #include "kernels/norm_act_cpu.h"
@@ -46,11 +46,6 @@ at::Tensor norm_pool_backward_cpu(const at::Tensor& dpooled, const at::Tensor& p
                                /*relu=*/true);
 }
 
-template <class Signature>
-auto find_op(const char* name, Signature*) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").template typed<Signature>();
-}
-
 struct Kept : torch::CustomClassHolder {
   explicit Kept(const NormActOptions& o) : options(o) {}
   NormActOptions options;
@@ -64,7 +59,7 @@ struct Place {
 struct NormPoolFunction : torch::autograd::Function<NormPoolFunction> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                const at::Tensor& moments, const NormActOptions& options, const Place& place) {
-    static const auto op = find_op("tessera::norm_pool", &norm_pool_cpu);
+    static const auto op = find_op<decltype(norm_pool_cpu)>("tessera::norm_pool");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const auto [pooled, positions] = op.call(x, moments, weight, bias, at::IntArrayRef(options.ends), options.eps, place.y);
     ctx->save_for_backward({x, positions, weight, bias, moments});
@@ -74,8 +69,8 @@ struct NormPoolFunction : torch::autograd::Function<NormPoolFunction> {
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
-    static const auto sums_op = find_op("tessera::norm_pool_sums", &norm_pool_sums_cpu);
-    static const auto backward_op = find_op("tessera::norm_pool_backward", &norm_pool_backward_cpu);
+    static const auto sums_op = find_op<decltype(norm_pool_sums_cpu)>("tessera::norm_pool_sums");
+    static const auto backward_op = find_op<decltype(norm_pool_backward_cpu)>("tessera::norm_pool_backward");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const auto holder = ctx->saved_data["kept"].toCapsule();
     const NormActOptions& options = static_cast<const Kept&>(*holder).options;

@@ -1,11 +1,11 @@
 #include "kernels/normalize_pixels.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/pixel_types.h"
 
 namespace tessera {
@@ -87,10 +87,7 @@ std::vector<double> for_all_channels(const std::vector<double>& values, const at
 at::Tensor normalize_pixels(const at::Tensor& images, double max_value, const std::vector<double>& mean,
                             const std::vector<double>& std, at::ScalarType type) {
   check_pixels(images);
-  static const auto op =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow("tessera::normalize_pixels", "")
-          .typed<at::Tensor(const at::Tensor&, double, at::ArrayRef<double>, at::ArrayRef<double>, at::ScalarType)>();
+  static const auto op = find_op<decltype(normalize_pixels_cpu)>("tessera::normalize_pixels");
   return op.call(images.contiguous(), max_value, for_all_channels(mean, images), for_all_channels(std, images), type);
 }
 

@@ -4,31 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "support/test_device.h"
+#include "support/pixel_images.h"
 
 namespace tessera {
 namespace {
 
-at::Tensor images_of(at::IntArrayRef sizes, at::ScalarType type) {
-  at::manual_seed(sizes.back());
-  return at::randint(256, sizes, at::kLong).to(testing::test_device(), type);
-}
-
-std::vector<double> numbers(int64_t count, double first) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(first + 0.013 * static_cast<double>(i));
-  return values;
-}
-
-// In float64.
-at::Tensor plain(const at::Tensor& images, double max_value, const std::vector<double>& mean, const std::vector<double>& std) {
-  const auto row = [&](const std::vector<double>& values) { return at::tensor(values, at::kDouble).to(images.device()); };
-  return ((images.to(at::kDouble) / max_value - row(mean)) / row(std)).permute({0, 3, 1, 2});
-}
-
-double difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b).abs().max().item<double>();
-}
+using testing::channel_numbers;
+using testing::difference;
+using testing::images_of;
+using testing::normalized;
 
 const std::vector<std::vector<int64_t>> kSizes = {{2, 5, 7, 3}, {1, 1, 1, 1},  {3, 4, 9, 1},
                                                   {1, 6, 5, 4}, {2, 3, 3, 13}, {1, 33, 31, 3}};
@@ -37,8 +21,8 @@ TEST(NormalizePixels, EqualsPlainOpsInChannelsLast) {
   for (const auto& sizes : kSizes) {
     for (const at::ScalarType from : {at::kByte, at::kFloat, at::kDouble}) {
       const at::Tensor images = images_of(sizes, from);
-      const auto mean = numbers(sizes[3], 0.4), std = numbers(sizes[3], 0.2);
-      const at::Tensor expected = plain(images, 255, mean, std);  // within 3 in size
+      const auto mean = channel_numbers(sizes[3], 0.4), std = channel_numbers(sizes[3], 0.2);
+      const at::Tensor expected = normalized(images, 255, mean, std).permute({0, 3, 1, 2});  // within 3 in size
       const auto result = [&](at::ScalarType type) { return normalize_pixels(images, 255, mean, std, type); };
       EXPECT_TRUE(result(at::kFloat).is_contiguous(at::MemoryFormat::ChannelsLast));
       EXPECT_LT(difference(result(at::kDouble), expected), 1e-14);
@@ -52,7 +36,7 @@ TEST(NormalizePixels, EqualsPlainOpsInChannelsLast) {
 
 TEST(NormalizePixels, SampleThatBeginsWithinAVector) {
   const at::Tensor images = images_of({3, 5, 5, 3}, at::kByte);
-  const auto mean = numbers(3, 0.4), std = numbers(3, 0.2);
+  const auto mean = channel_numbers(3, 0.4), std = channel_numbers(3, 0.2);
   const at::Tensor all = normalize_pixels(images, 255, mean, std, at::kBFloat16);
   EXPECT_TRUE(normalize_pixels(images.narrow(0, 1, 2), 255, mean, std, at::kBFloat16).equal(all.narrow(0, 1, 2)));
 }

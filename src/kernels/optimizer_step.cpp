@@ -2,13 +2,13 @@
 
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include <algorithm>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/step_arguments.h"
 
 namespace tessera {
@@ -113,11 +113,7 @@ void optimizer_step(const StepArenas& arenas, const RunTable& runs, const Gradie
   TSR_CHECK(arenas.state.size() == kept, "expected {} arenas of optimizer state, got {}", kept, arenas.state.size());
   TSR_CHECK(rule != UpdateRule::kLamb || (norms.defined() && norms.size(0) == runs.bounds.size(0)),
             "lamb's step needs the norms of its {} runs", runs.bounds.size(0));
-  using Optional = const std::optional<at::Tensor>&;
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("tessera::optimizer_step", "")
-                             .typed<void(at::Tensor, const at::Tensor&, at::TensorList, Optional, Optional, const at::Tensor&,
-                                         const at::Tensor&, Optional, Optional, Optional, int64_t, at::ArrayRef<double>)>();
+  static const auto op = find_op<decltype(optimizer_step_cpu)>("tessera::optimizer_step");
   if (runs.bounds.size(0) == 0) return;
   op.call(arenas.params, arenas.grads, arenas.state, if_defined(arenas.average), if_defined(arenas.copies), runs.bounds,
           runs.rates, if_defined(norms), if_defined(scale.factor), if_defined(scale.scaling), static_cast<int64_t>(rule),

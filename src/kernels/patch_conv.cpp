@@ -2,12 +2,12 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -59,7 +59,7 @@ struct PatchConvFunction : torch::autograd::Function<PatchConvFunction> {
 }  // namespace
 
 at::Tensor patch_rows(const at::Tensor& x, int64_t kernel, int64_t padding) {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::patch_rows", "").typed<PatchOp>();
+  static const auto op = find_op<PatchOp>("tessera::patch_rows");
   TSR_CHECK(
       x.dim() == 4 && kernel > 0 && padding >= 0 && x.size(2) + 2 * padding >= kernel && x.size(3) + 2 * padding >= kernel,
       "a kernel of {} pixels with padding {} does not fit into images of {}", kernel, padding, fmt::join(x.sizes(), " x "));

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include "kernels/feature_loops.h"
 #include "kernels/pool_loops.h"
 #include "kernels/pool_plan.h"
 #include "kernels/simd_level.h"
@@ -18,20 +19,7 @@ TSR_CHOOSE_LOOPS(BFloat16Loops, kPoolBFloat16, bfloat16_loops)
 
 namespace {
 
-// Pixels with their channels side by side, enough of them to fill vectors; the rest is libtorch's.
-bool takes_loops(const at::Tensor& x) {
-  constexpr int64_t kFewestChannels = 4;
-  const auto type = x.scalar_type();
-  return x.stride(1) == 1 && x.size(1) >= kFewestChannels &&
-         (type == at::kFloat || type == at::kDouble || type == at::kBFloat16);
-}
-
-template <class Call>
-void with_loops(const at::Tensor& x, Call&& call) {
-  if (x.scalar_type() == at::kFloat) return call(float_loops(), float{}, float{});
-  if (x.scalar_type() == at::kDouble) return call(double_loops(), double{}, double{});
-  call(bfloat16_loops(), uint16_t{}, float{});
-}
+constexpr FeatureLoops kLoops{float_loops, double_loops, bfloat16_loops};
 
 // See Note [Cells of a pool].
 template <class S, class T>
@@ -112,15 +100,13 @@ void spread(const PoolLoops<S, T>& loops, const std::vector<at::Tensor>& gradien
 
 std::vector<at::Tensor> adaptive_pools_cpu(const at::Tensor& x, at::IntArrayRef bins) {
   std::vector<at::Tensor> results;
-  const bool loops = takes_loops(x);
+  const bool loops = takes_feature_loops(x);  // the rest is libtorch's
   for (const int64_t b : bins) {
     results.push_back(loops ? at::empty({x.size(0), x.size(1), b, b}, x.options(), at::MemoryFormat::ChannelsLast)
                             : at::adaptive_avg_pool2d(x, {b, b}));
   }
   if (!loops) return results;
-  with_loops(x, [&](const auto& table, auto s, auto t) {
-    pool<decltype(s), decltype(t)>(table, x, pool_plan(x.size(2), x.size(3), bins), results);
-  });
+  kLoops.with(x, [&](const auto& table) { pool(table, x, pool_plan(x.size(2), x.size(3), bins), results); });
   return results;
 }
 
@@ -139,9 +125,7 @@ at::Tensor adaptive_pools_backward_cpu(at::TensorList gradients, at::IntArrayRef
     for (const at::Tensor& gradient : whole) out.add_(at::_adaptive_avg_pool2d_backward(gradient, out));
     return out;
   }
-  with_loops(first, [&](const auto& table, auto s, auto t) {
-    spread<decltype(s), decltype(t)>(table, whole, pool_plan(size[0], size[1], bins), out);
-  });
+  kLoops.with(first, [&](const auto& table) { spread(table, whole, pool_plan(size[0], size[1], bins), out); });
   return out;
 }
 

@@ -1,7 +1,6 @@
 #include "kernels/resize_bilinear.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -9,6 +8,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/resize_cpu.h"
 
 namespace tessera {
@@ -18,11 +18,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using ResizeOp = at::Tensor(const at::Tensor&, at::IntArrayRef, bool);
 using ConcatOp = at::Tensor(at::TensorList, at::IntArrayRef, bool);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 at::Tensor call_resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
   static const auto op = find_op<ResizeOp>("tessera::resize_bilinear");
@@ -78,8 +73,8 @@ struct ConcatFunction : torch::autograd::Function<ConcatFunction> {
 };
 
 void check(const at::Tensor& x, at::IntArrayRef size) {
-  TSR_CHECK(x.dim() == 4 && x.size(2) > 0 && x.size(3) > 0 && at::isFloatingType(x.scalar_type()),
-            "expected features (N, C, h, w) of at least one pixel, got {} of {}", toString(x.scalar_type()),
+  TSR_CHECK(x.dim() == 4 && x.size(1) > 0 && x.size(2) > 0 && x.size(3) > 0 && at::isFloatingType(x.scalar_type()),
+            "expected features (N, C, h, w) of at least one channel and pixel, got {} of {}", toString(x.scalar_type()),
             fmt::join(x.sizes(), " x "));
   TSR_CHECK(size.size() == 2 && size[0] > 0 && size[1] > 0, "expected a height and a width to resize to, got {}",
             fmt::join(size, " x "));

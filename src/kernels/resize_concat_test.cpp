@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "kernels/resize_bilinear.h"
 #include "support/test_device.h"
 
@@ -88,6 +89,27 @@ TEST(ResizeConcat, TakesTheWidestTypeAndAnyMixOfLayouts) {
   EXPECT_LT(distance(joined, plain({low.to(at::kFloat), high}, c.size, false)), 1e-5);
   joined.sum().backward();
   EXPECT_EQ(low.grad().scalar_type(), at::kBFloat16);
+}
+
+// The second of three launches has whole vectors of channels, but does not begin with one.
+TEST(ResizeConcat, ManyTensors) {
+  std::vector<at::Tensor> xs;
+  for (const int64_t channels : {4, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4}) {
+    const at::Tensor x = at::randn({1, channels, 2, 2}).to(testing::test_device(), at::kBFloat16);
+    xs.push_back(x.contiguous(at::MemoryFormat::ChannelsLast));
+  }
+  const at::Tensor joined = resize_concat(xs, {3, 3}, false);
+  int64_t channel = 0;
+  for (const at::Tensor& x : xs) {
+    EXPECT_TRUE(joined.narrow(1, channel, x.size(1)).equal(resize_bilinear(x, {3, 3}, false)));
+    channel += x.size(1);
+  }
+}
+
+TEST(ResizeConcat, SaysWhatItExpects) {
+  const at::Tensor x = at::zeros({1, 8, 2, 2}).contiguous(at::MemoryFormat::ChannelsLast).to(testing::test_device());
+  EXPECT_THROW(resize_concat({x, x.narrow(1, 0, 0)}, {3, 3}, false), Error);
+  EXPECT_THROW(resize_concat({x, x.expand({2, 8, 2, 2})}, {3, 3}, false), Error);
 }
 
 TEST(ResizeConcat, GivesGradientsOnlyWhereTheyAreWanted) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/axis.h"
+#include "kernels/feature_loops.h"
 #include "kernels/resize_loops.h"
 #include "kernels/simd_level.h"
 #include "kernels/upsample_bands.h"
@@ -21,23 +22,12 @@ TSR_CHOOSE_LOOPS(BFloat16Loops, kResizeBFloat16, bfloat16_loops)
 
 namespace {
 
-// Whether our loops take the tensor, the features or the gradient of what they became: pixels with their channels side by side,
-// enough of them to fill vectors, and more after than before. libtorch is as good for planes, and better at shrinking, where
-// most of what we mix is not asked for.
-bool takes_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
-  constexpr int64_t kFewestChannels = 4;
-  const auto type = x.scalar_type();
-  if (high_pixels < low_pixels) return false;
-  return x.stride(1) == 1 && x.size(1) >= kFewestChannels &&
-         (type == at::kFloat || type == at::kDouble || type == at::kBFloat16);
-}
+constexpr FeatureLoops kLoops{float_loops, double_loops, bfloat16_loops};
 
-// Calls with_loops(loops, S{}, T{}) for the tensor's type.
-template <class Call>
-void with_loops(const at::Tensor& x, Call&& call) {
-  if (x.scalar_type() == at::kFloat) return call(float_loops(), float{}, float{});
-  if (x.scalar_type() == at::kDouble) return call(double_loops(), double{}, double{});
-  call(bfloat16_loops(), uint16_t{}, float{});
+// Whether our loops take the tensor, the features or the gradient of what they became: with more pixels after than before.
+// libtorch is as good for planes, and better at shrinking, where most of what we mix is not asked for.
+bool takes_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
+  return high_pixels >= low_pixels && takes_feature_loops(x);
 }
 
 // Calls work(row, scratch) for rows [0, rows) on all threads.
@@ -53,9 +43,7 @@ void for_rows(int64_t rows, int64_t values_per_row, int64_t scratch_size, Row&& 
 
 // x resized into `out`, both with their channels side by side.
 void resize_into(const at::Tensor& x, const at::Tensor& out, bool align_corners) {
-  with_loops(x, [&](const auto& loops, auto s, auto t) {
-    using S = decltype(s);
-    using T = decltype(t);
+  kLoops.with(x, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
     const Axis<T> rows(x.size(2), out.size(2), align_corners), columns(x.size(3), out.size(3), align_corners);
     const auto* const from = static_cast<const S*>(x.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
@@ -129,9 +117,7 @@ at::Tensor resize_bilinear_backward_cpu(const at::Tensor& gradient, at::IntArray
     return at::upsample_bilinear2d_backward(gradient, gradient.sizes().slice(2), shape, align_corners);
   }
   const at::Tensor out = at::empty(shape, gradient.options(), at::MemoryFormat::ChannelsLast);
-  with_loops(gradient, [&](const auto& loops, auto s, auto t) {
-    using S = decltype(s);
-    using T = decltype(t);
+  kLoops.with(gradient, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
     const int64_t out_width = gradient.size(3);
     const Readers<T> rows(height, gradient.size(2), align_corners), columns(width, out_width, align_corners);
     const auto* const from = static_cast<const S*>(gradient.const_data_ptr());

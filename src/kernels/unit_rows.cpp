@@ -1,11 +1,11 @@
 #include "kernels/unit_rows.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -13,11 +13,6 @@ namespace {
 using torch::autograd::variable_list;
 using ForwardOp = at::Tensor(const at::Tensor&);
 using BackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 at::Tensor in_sum_type(const at::Tensor& x) {
   return x.to(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);

@@ -1,12 +1,12 @@
 #include "kernels/upsample_argmax.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include <mutex>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/upsample_bands.h"
 
 namespace tessera {
@@ -63,15 +63,16 @@ at::Tensor confusion_cpu(const at::Tensor& logits, const at::Tensor& labels, int
 }  // namespace
 
 at::Tensor upsample_argmax(const at::Tensor& logits, int64_t height, int64_t width, bool align_corners) {
-  TSR_CHECK(logits.dim() == 4 && logits.size(1) > 0 && logits.size(2) > 0 && logits.size(3) > 0 && height > 0 && width > 0,
-            "expected logits (N, C, h, w) and a size of at least one pixel");
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::upsample_argmax", "").typed<ArgmaxOp>();
+  TSR_CHECK(logits.dim() == 4 && logits.size(1) > 0 && logits.size(2) > 0 && logits.size(3) > 0 && height > 0 && width > 0 &&
+                at::isFloatingType(logits.scalar_type()),
+            "expected floating-point logits (N, C, h, w) and a size of at least one pixel");
+  static const auto op = find_op<ArgmaxOp>("tessera::upsample_argmax");
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   return op.call(logits, height, width, align_corners);
 }
 
 at::Tensor upsample_confusion(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::upsample_confusion", "").typed<ConfusionOp>();
+  static const auto op = find_op<ConfusionOp>("tessera::upsample_confusion");
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const at::Tensor counts = op.call(logits, check_labels(logits, labels), ignore, align_corners).cpu();
   const int64_t classes = logits.size(1), pairs = classes * classes;

@@ -87,6 +87,12 @@ TEST(UpsampleArgmax, TakesLogitsThatArePartOfOthers) {
   }
 }
 
+TEST(UpsampleArgmax, RefusesWholeNumbers) {
+  const at::Tensor logits = at::zeros({1, 4, 2, 2}, at::kByte).to(test_device());
+  EXPECT_THROW(upsample_argmax(logits, 4, 4), Error);
+  EXPECT_THROW(upsample_confusion(logits, at::zeros({1, 4, 4}, at::kLong).to(test_device())), Error);
+}
+
 TEST(UpsampleConfusion, CountsWhatArgmaxPredicts) {
   for (const Shape& s : kShapes) {
     const at::Tensor logits = logits_of(s, at::kFloat);

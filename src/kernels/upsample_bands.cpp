@@ -97,7 +97,8 @@ at::Tensor check_labels(const at::Tensor& logits, const at::Tensor& labels) {
   TSR_CHECK(logits.dim() == 4 && labels.dim() == 3 && logits.size(0) == labels.size(0),
             "expected logits (N, C, h, w) and labels (N, H, W) of the same images, got {} and {}",
             fmt::join(logits.sizes(), " x "), fmt::join(labels.sizes(), " x "));
-  TSR_CHECK(at::isIntegralType(labels.scalar_type(), /*includeBool=*/false), "expected integer labels, got {}",
+  TSR_CHECK(at::isFloatingType(logits.scalar_type()) && at::isIntegralType(labels.scalar_type(), /*includeBool=*/false),
+            "expected floating-point logits and integer labels, got {} and {}", toString(logits.scalar_type()),
             toString(labels.scalar_type()));
   TSR_CHECK(logits.size(1) > 0 && logits.size(1) <= INT16_MAX, "expected 1 to {} classes, got {}", INT16_MAX, logits.size(1));
   TSR_CHECK(logits.size(2) > 0 && logits.size(3) > 0, "expected logits of at least one pixel, got {}",

@@ -1,11 +1,11 @@
 #include "kernels/upsample_loss.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/find_op.h"
 #include "kernels/upsample_bands.h"
 #include "kernels/upsample_loss_cpu.h"
 
@@ -20,11 +20,6 @@ using CrossEntropyBackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, 
                                           bool);
 using SumsOp = at::Tensor(const at::Tensor&, const at::Tensor&, int64_t, bool);
 using SumsBackwardOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, int64_t, bool);
-
-template <class Signature>
-auto find_op(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
 
 OptionalTensor optional(const at::Tensor& tensor) {
   return tensor.defined() ? OptionalTensor(tensor) : std::nullopt;
@@ -106,12 +101,15 @@ at::Tensor upsample_cross_entropy(const at::Tensor& logits, const at::Tensor& la
               "expected second labels like the first and one share per image");
     o.other_labels = check_labels(logits, o.other_labels);
   }
+  if (x.size(0) == 0) return x.sum(at::kDouble);
   if (x.requires_grad() && at::GradMode::is_enabled()) return CrossEntropyFunction::apply(x, checked, o);
   return std::get<0>(call_cross_entropy(x, checked, o, /*with_gradient=*/false));
 }
 
 at::Tensor upsample_softmax_sums(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
-  return SoftmaxSumsFunction::apply(widened(logits), check_labels(logits, labels), ignore, align_corners);
+  const at::Tensor x = widened(logits), checked = check_labels(logits, labels);
+  if (x.size(0) == 0) return x.sum({0, 2, 3}, /*keepdim=*/false, at::kDouble).repeat({2, 1});
+  return SoftmaxSumsFunction::apply(x, checked, ignore, align_corners);
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {

@@ -188,6 +188,20 @@ TEST(UpsampleLoss, WithoutALabelledPixelAllIsZero) {
   }
 }
 
+TEST(UpsampleLoss, WithoutImagesAllIsZero) {
+  const at::Tensor labels = at::zeros({0, 8, 8}, at::kShort).to(test_device());
+  for (const int64_t size : {4, 8}) {
+    const at::Tensor logits = at::zeros({0, 5, size, size}).to(test_device());
+    const Result loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); });
+    EXPECT_EQ(loss.value.item<double>(), 0);
+    EXPECT_EQ(loss.gradient.sizes(), logits.sizes());
+    const Result sums = differentiate(
+        logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels); }, at::ones({2, 5}).to(test_device()));
+    EXPECT_TRUE(sums.value.cpu().equal(at::zeros({2, 5}, at::kDouble)));
+    EXPECT_EQ(sums.gradient.sizes(), logits.sizes());
+  }
+}
+
 TEST(UpsampleLoss, IsTheSameOnAnyNumberOfThreads) {
   const int threads = at::get_num_threads();
   for (const Shape& s : {Shape{3, 20, 25, 25, 100, 100}, Shape{3, 6, 90, 70, 90, 70}}) {

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "core/error.h"
 #include "kernels/axis.h"
+#include "kernels/find_op.h"
 
 namespace tessera {
 namespace {
@@ -116,7 +116,7 @@ at::Tensor windows_argmax(const at::Tensor& logits, const at::Tensor& weights, c
   TSR_CHECK(weights.dim() == 2 && weights.size(0) == grid.rows.size && weights.size(1) == grid.columns.size &&
                 weights.scalar_type() == type,
             "expected weights {} x {} of type {}", grid.rows.size, grid.columns.size, toString(type));
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("tessera::windows_argmax", "").typed<WindowsArgmaxOp>();
+  static const auto op = find_op<WindowsArgmaxOp>("tessera::windows_argmax");
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   return op.call(logits, weights.contiguous(),
                  {int64_t{grid.rows.last} + grid.rows.size, int64_t{grid.columns.last} + grid.columns.size},

@@ -106,7 +106,12 @@ void run_block() {
 
 void run_grid(dim3 grid, dim3 size, size_t shared, const std::function<void()>& kernel) {
   const size_t threads = size_t{size.x} * size.y * size.z;
-  if (threads == 0 || threads > 1024 || size_t{grid.x} * grid.y * grid.z == 0) throw std::logic_error("no such grid");
+  constexpr unsigned kMostBlocks = 65535;        // of the second and the third dimension
+  constexpr size_t kMostSharedBytes = 99 << 10;  // of the smallest GPUs from sm_80 on
+  if (threads == 0 || threads > 1024 || size_t{grid.x} * grid.y * grid.z == 0 || grid.x > INT32_MAX || grid.y > kMostBlocks ||
+      grid.z > kMostBlocks || shared > kMostSharedBytes) {
+    throw std::logic_error("no GPU takes such a grid");
+  }
   block.fibers.resize(threads);
   block.shared.assign(shared + 16, 0xcd);
   block.slots.resize((threads + 31) / 32 * 32);
