@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "train/window.h"
+#include "train/window_parts.h"
 
 namespace tessera {
 
@@ -21,8 +22,9 @@ struct WindowNetwork {
 };
 
 // Forward passes of `batch` windows, row by row, in a row image by image: take(number of the first window, scores). Windows of
-// all images and rows share them.
-void each_window_batch(const WindowNetwork& network, const WindowGrid& grid, int64_t batch,
+// all images and rows share them. A pass holds the same windows whatever the part; those that are not of it are left out of
+// what is taken.
+void each_window_batch(const WindowNetwork& network, const WindowGrid& grid, const WindowPart& part, int64_t batch,
                        const std::function<void(int64_t first, const at::Tensor& scores)>& take);
 
 // Rows of weighted sums of windows' scores. It is valid until the function that is given it returns.
@@ -34,12 +36,13 @@ struct WindowSums {
   at::Tensor average() const { return sums / weights; }
 };
 
-// Overlapping windows added up, in bands of rows from top to bottom. A band is handed over when no further window reaches it,
-// so memory is that of one row of windows, however high the image is. Does not wait for a GPU.
+// A part's overlapping windows added up, in bands of rows from top to bottom. A band is handed over when no further window
+// reaches it, so memory is that of one row of windows, however high the image is. Does not wait for a GPU.
 class WindowBands {
  public:
   // weights: of a window's pixels, on the CPU.
-  WindowBands(int64_t images, const WindowGrid& grid, at::Tensor weights, std::function<void(const WindowSums&)> take);
+  WindowBands(int64_t images, const WindowGrid& grid, const WindowPart& part, at::Tensor weights,
+              std::function<void(const WindowSums&)> take);
 
   // As each_window_batch gives them.
   void add(int64_t first, const at::Tensor& scores);
@@ -50,6 +53,7 @@ class WindowBands {
 
   int64_t images_;
   WindowGrid grid_;
+  WindowPart part_;
   std::function<void(const WindowSums&)> take_;
   at::Tensor weights_;  // of a window
   at::Tensor sums_;     // of the rows that a row of windows touches
