@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "data/normalize.h"
 #include "kernels/fused.h"
@@ -12,6 +11,7 @@
 #include "train/backend.h"
 #include "train/original_pixels.h"
 #include "train/precision.h"
+#include "train/views.h"
 #include "train/window_classes.h"
 
 namespace tessera {
@@ -31,10 +31,6 @@ at::Tensor in_float(const at::Tensor& x) {
 
 at::Tensor to_probabilities(const at::Tensor& scores) {
   return scores.size(1) == 1 ? scores.sigmoid() : scores.softmax(1);
-}
-
-int64_t scaled(int64_t length, double scale) {
-  return std::max<int64_t>(1, std::llround(static_cast<double>(length) * scale));
 }
 
 }  // namespace
@@ -64,60 +60,42 @@ void Predictor::begin(const at::Tensor& images) const {
 }
 
 bool Predictor::windowed(int64_t height, int64_t width) const {
-  const Size window = eval_.window.size;
-  return window.height > 0 && (height > window.height || width > window.width);
+  return takes_windows(eval_.window, height, width);
 }
 
 bool Predictor::occupies(int ranks, int64_t height, int64_t width) const {
-  return ranks > 1 && std::any_of(eval_.scales.begin(), eval_.scales.end(), [&](double scale) {
-           const int64_t h = scaled(height, scale), w = scaled(width, scale);
-           return windowed(h, w) && !deal_windows(window_grid(h, w, eval_.window).rows, ranks)[1].empty();
+  const std::vector<View> views = views_of(eval_, height, width);
+  return ranks > 1 && std::any_of(views.begin(), views.end(), [&](const View& view) {
+           return windowed(view.height, view.width) &&
+                  !deal_windows(window_grid(view.height, view.width, eval_.window).rows, ranks)[1].empty();
          });
 }
 
 ImageScores Predictor::scores(const at::Tensor& images, float max_value, const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   begin(images);
-  const bool whole = !averages_views() && eval_.scales.at(0) == 1.0;
+  const bool plain = !averages_views() && eval_.scales.at(0) == 1.0;
   const at::Tensor x = normalize_images(upload(images, device_), max_value, normalize_,
-                                        whole ? input_type(train_.precision) : parameter_type(train_.precision));
-  if (whole) return view_scores(x, team);
+                                        plain ? input_type(train_.precision) : parameter_type(train_.precision));
+  const int64_t height = x.size(2), width = x.size(3);
+  if (plain && !windowed(height, width)) return team.leads() ? ImageScores{network(x), height, width} : ImageScores{};
+  const std::vector<View> views = views_of(eval_, height, width);
+  const int64_t batch = eval_.batch_size > 0 ? eval_.batch_size : train_.batch_size;
   at::Tensor sum;
-  for (const double scale : eval_.scales) {
-    const at::Tensor resized = resize_scores(x, scaled(x.size(2), scale), scaled(x.size(3), scale));
-    for (const bool mirrored : {false, true}) {
-      if (mirrored && !eval_.flip) continue;
-      const ImageScores own = view_scores(mirrored ? resized.flip({3}) : resized, team);
-      if (!team.leads()) continue;
-      at::Tensor view = own.full();
-      if (mirrored) view = view.flip({3});
-      view = resize_scores(view, x.size(2), x.size(3));
-      if (averages_views()) view = to_probabilities(view);
-      sum = sum.defined() ? sum + view : view;
-    }
-  }
-  if (!team.leads()) return {};
-  const auto views = static_cast<double>(eval_.scales.size() * (eval_.flip ? 2 : 1));
-  return {views > 1 ? sum / views : sum, x.size(2), x.size(3)};
-}
-
-ImageScores Predictor::view_scores(const at::Tensor& x, const WindowTeam& team) const {
-  if (!windowed(x.size(2), x.size(3))) return team.leads() ? network(x) : ImageScores{};
-  const WindowGrid grid = window_grid(x.size(2), x.size(3), eval_.window);
-  const auto cut = [&](int64_t image, const WindowCorner& corner) {
-    return x.narrow(0, image, 1).narrow(2, corner.y, grid.rows.size).narrow(3, corner.x, grid.columns.size);
+  const auto add = [&](const View& view, const at::Tensor& scores) {
+    at::Tensor own = ImageScores{scores, view.height, view.width}.full();
+    if (view.mirrored) own = own.flip({3});
+    own = resize_scores(own, height, width);
+    if (averages_views()) own = to_probabilities(own);
+    sum = sum.defined() ? sum + own : own;
   };
-  const auto scores = [&](const std::vector<at::Tensor>& windows) { return network(at::cat(windows)).values; };
-  const WindowPart part = team.own_part(grid.rows);
-  std::vector<at::Tensor> averages;
-  WindowBands bands(x.size(0), grid, part, window_weights(grid, eval_.window.weights),
-                    [&](const WindowSums& band) { averages.push_back(band.average()); });
-  each_window_batch({x.size(0), cut, scores}, grid, part, eval_.window.batch,
-                    [&](int64_t first, const at::Tensor& values) { bands.add(first, values); });
-  return {team.collect(part.empty() ? at::Tensor() : at::cat(averages, 2), grid.rows, 2), x.size(2), x.size(3)};
+  const auto pass = [&](const at::Tensor& windows) { return network(windows); };
+  each_view(x, views, eval_, {std::max(batch, x.size(0)), pass}, team, add);
+  if (!team.leads()) return {};
+  return {views.size() > 1 ? sum / static_cast<double>(views.size()) : sum, height, width};
 }
 
-ImageScores Predictor::network(const at::Tensor& x) const {
+at::Tensor Predictor::network(const at::Tensor& x) const {
   at::Tensor input = x;
   // A model with valid convolutions sees a surround of repeated border pixels, so that it predicts every pixel.
   const auto surround = [&](int64_t size) {
@@ -133,7 +111,7 @@ ImageScores Predictor::network(const at::Tensor& x) const {
     logits = logits.narrow(2, (logits.size(2) - x.size(2) + 1) / 2, x.size(2))
                  .narrow(3, (logits.size(3) - x.size(3) + 1) / 2, x.size(3));
   }
-  return {logits, x.size(2), x.size(3)};
+  return logits;
 }
 
 at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value, const WindowTeam& team) const {
@@ -157,10 +135,10 @@ at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value
   };
   const auto scores = [&](const std::vector<at::Tensor>& windows) {
     const at::Tensor joined = upload_joined(windows, device_);
-    return network(by_window ? normalized(joined) : joined.permute({0, 3, 1, 2})).values;
+    return network(by_window ? normalized(joined) : joined.permute({0, 3, 1, 2}));
   };
   const auto best = [&](const at::Tensor& sums) { return best_class(sums, sums.size(2), sums.size(3)); };
-  const at::Tensor own = window_classes({images.size(0), cut, scores}, grid, team.own_part(grid.rows), eval_.window, best);
+  const at::Tensor own = window_classes({images.size(0), grid, team.own_part(grid.rows), cut, {}}, eval_.window, scores, best);
   return team.collect(own, grid.rows, 1);
 }
 

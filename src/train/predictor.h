@@ -52,8 +52,7 @@ class Predictor {
  private:
   void begin(const at::Tensor& images) const;
   bool windowed(int64_t height, int64_t width) const;
-  ImageScores view_scores(const at::Tensor& x, const WindowTeam& team) const;  // x: (N, C, H, W) normalised
-  ImageScores network(const at::Tensor& x) const;                              // whole frame, any size
+  at::Tensor network(const at::Tensor& x) const;  // (N, C, any size), normalised
   at::Tensor windowed_classes(const at::Tensor& images, float max_value, const WindowTeam& team) const;
   // The part of an image's scores that shows the original, (1, K, h, w), and the original's size.
   struct Part {

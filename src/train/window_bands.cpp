@@ -9,20 +9,47 @@
 
 namespace tessera {
 
-void each_window_batch(const WindowNetwork& network, const WindowGrid& grid, const WindowPart& part, int64_t batch,
-                       const std::function<void(int64_t first, const at::Tensor& scores)>& take) {
-  if (part.empty()) return;
-  const int64_t in_row = network.images * grid.columns.count, count = grid.rows.count * in_row;
-  const int64_t begin = part.first * in_row, end = part.end * in_row;
-  for (int64_t first = begin / batch * batch; first < end; first += batch) {
+namespace {
+
+// A view's windows among those of all.
+struct Stretch {
+  explicit Stretch(const WindowView& v, int64_t at)
+      : view(&v),
+        in_row(v.images * v.grid.columns.count),
+        begin(at),
+        end(at + v.grid.rows.count * in_row),
+        wanted_begin(v.part.empty() ? at : at + v.part.first * in_row),
+        wanted_end(v.part.empty() ? at : at + v.part.end * in_row) {}
+
+  at::Tensor cut(int64_t window) const {
+    const int64_t i = window - begin, columns = view->grid.columns.count;
+    const int y = view->grid.rows.start(static_cast<int>(i / in_row));
+    return view->cut(i % in_row / columns, {y, view->grid.columns.start(static_cast<int>(i % columns))});
+  }
+
+  const WindowView* view;
+  int64_t in_row, begin, end, wanted_begin, wanted_end;
+};
+
+}  // namespace
+
+void each_window_batch(const std::vector<WindowView>& views, int64_t batch, const WindowNetwork& scores) {
+  std::vector<Stretch> stretches;
+  for (const WindowView& view : views) stretches.emplace_back(view, stretches.empty() ? 0 : stretches.back().end);
+  for (int64_t first = 0; first < stretches.back().end; first += batch) {
+    const int64_t end = std::min(first + batch, stretches.back().end);
+    const auto wanted = [&](const Stretch& s) { return std::max(first, s.wanted_begin) < std::min(end, s.wanted_end); };
+    if (std::none_of(stretches.begin(), stretches.end(), wanted)) continue;
     std::vector<at::Tensor> windows;
-    for (int64_t i = first; i < std::min(first + batch, count); ++i) {
-      const int64_t row = i / in_row, image = i % in_row / grid.columns.count, column = i % grid.columns.count;
-      windows.push_back(
-          network.cut(image, {grid.rows.start(static_cast<int>(row)), grid.columns.start(static_cast<int>(column))}));
+    for (const Stretch& s : stretches) {
+      for (int64_t i = std::max(first, s.begin); i < std::min(end, s.end); ++i) windows.push_back(s.cut(i));
     }
-    const int64_t from = std::max(first, begin), to = std::min(first + std::ssize(windows), end);
-    take(from, network.scores(windows).narrow(0, from - first, to - from));
+    const at::Tensor all = scores(windows);
+    for (const Stretch& s : stretches) {
+      if (!wanted(s)) continue;
+      const int64_t from = std::max(first, s.wanted_begin), to = std::min(end, s.wanted_end);
+      s.view->take(from - s.begin, all.narrow(0, from - first, to - from));
+    }
   }
 }
 

@@ -22,8 +22,10 @@ bool keeps_scores(const at::Tensor& scores, const WindowGrid& grid) {
 
 }  // namespace
 
-at::Tensor window_classes(const WindowNetwork& network, const WindowGrid& grid, const WindowPart& part,
-                          const WindowConfig& config, const std::function<at::Tensor(const at::Tensor& sums)>& best_class) {
+at::Tensor window_classes(WindowView view, const WindowConfig& config, const WindowNetwork& network,
+                          const std::function<at::Tensor(const at::Tensor& sums)>& best_class) {
+  const WindowGrid& grid = view.grid;
+  const WindowPart& part = view.part;
   const at::Tensor weights = window_weights(grid, config.weights);
   std::vector<at::Tensor> kept;
   std::optional<WindowBands> bands;
@@ -32,14 +34,15 @@ at::Tensor window_classes(const WindowNetwork& network, const WindowGrid& grid, 
   const auto take_band = [&](const WindowSums& band) {
     classes.narrow(1, band.y - part.y, band.sums.size(2)).copy_(best_class(band.sums));
   };
-  each_window_batch(network, grid, part, config.batch, [&](int64_t first, const at::Tensor& scores) {
+  view.take = [&](int64_t first, const at::Tensor& scores) {
     if (!bands && kept.empty() && !keeps_scores(scores, grid)) {
       const int64_t width = grid.columns.last + grid.columns.size;
-      classes = at::empty({network.images, part.height, width}, at::TensorOptions(at::kShort).device(scores.device()));
-      bands.emplace(network.images, grid, part, weights, take_band);
+      classes = at::empty({view.images, part.height, width}, at::TensorOptions(at::kShort).device(scores.device()));
+      bands.emplace(view.images, grid, part, weights, take_band);
     }
     bands ? bands->add(first, scores) : kept.push_back(scores);
-  });
+  };
+  each_window_batch({view}, config.batch, network);
   if (bands || part.empty()) return classes;
   const at::Tensor scores = kept.size() == 1 ? kept[0] : at::cat(kept);
   const at::ScalarType type = scores.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
