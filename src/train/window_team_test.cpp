@@ -55,12 +55,12 @@ struct Case {
   ImageGroup group;
 };
 
-// On teams of 2, 3 and 7 ranks, led by each of the first two.
+// On teams of 2, 3 and 5 ranks, led by each of the first two.
 void expect_teams_agree(const std::vector<Case>& cases) {
   const auto predictor_of = [](const Case& c) { return Predictor(c.experiment, c.model(c.experiment), at::kCPU); };
   std::vector<Outcome> alone;
   for (const Case& c : cases) alone.push_back(outcome(predictor_of(c), c.group));
-  for (const int ranks : {2, 3, 7}) {
+  for (const int ranks : {2, 3, 5}) {
     run_on_threads(ranks, false, std::chrono::seconds(300), [&](World& world) {
       for (size_t k = 0; k < cases.size(); ++k) {
         const Predictor predictor = predictor_of(cases[k]);
