@@ -50,7 +50,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   const int threads = experiment.data.threads > 0 ? static_cast<int>(experiment.data.threads)
                                                   : static_cast<int>(std::thread::hardware_concurrency());
   const Evaluator evaluator(experiment, *dataset, pipeline, quarantine, std::max(1, threads / world.spec.local_world_size),
-                            world.rank(), world.size());
+                            &world.control);
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("eval", evaluator.own_images());
   enter_phase(RankPhase::kEvaluating);

@@ -4,6 +4,7 @@
 
 #include "apps/command.h"
 #include "apps/image_jobs.h"
+#include "apps/image_results.h"
 #include "apps/ranks.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -12,48 +13,30 @@
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
 #include "data/decode.h"
-#include "data/overlay.h"
 #include "data/placement.h"
-#include "data/png_writer.h"
 #include "data/transforms/make_pipeline.h"
 #include "train/inference.h"
-#include "train/pictures.h"
-#include "weights/npz.h"
 
 namespace tessera {
 namespace {
 
 struct PredictArguments {
-  std::string weights, output = "predictions";
+  std::string weights;
   std::vector<std::string> inputs, overrides;
-  bool overlay = false, palette = false, probabilities = false, raw = false;
+  bool raw = false;
+  ResultFiles results;
   RankArguments ranks;
 };
 
 struct Loaded {
-  Image original;
+  Image original;  // for an overlay
   Sample sample;
   std::string error;
 };
 
-void write_results(const PredictArguments& arguments, const TrainedModel& trained, const Predictor& predictor,
-                   const ImageJob& job, const Loaded& loaded) {
-  const at::Tensor image = image_tensor(loaded.sample.image);
-  const float max_value = loaded.sample.image.max_value;
-  const Placement* const placement = &loaded.sample.placement;
-  // Probabilities need all scores of the image at once; classes alone do not.
-  const ImageScores scores = arguments.probabilities ? predictor.scores(image, max_value) : ImageScores{};
-  const LabelMap labels = to_label_map(arguments.probabilities ? predictor.classes(scores, placement)
-                                                               : predictor.class_maps(image, max_value, {placement})[0]);
-  const fs::path base = fs::path(arguments.output) / job.name;
-  fs::create_directories(base.parent_path());
-  const auto with = [&](const char* suffix) { return fs::path(base.string() + suffix); };
-  write_file(with(".png"), arguments.palette ? encode_png_palette(labels, trained.classes.palette) : encode_png_labels(labels));
-  if (arguments.overlay)
-    write_file(with("_overlay.png"), encode_png(overlay(to_display(loaded.original), labels, trained.classes.palette, 0.45F)));
-  if (arguments.probabilities)
-    write_file(with("_probabilities.npy"),
-               encode_npy(predictor.probabilities(scores, placement).to(at::kFloat), job.name.string()));
+// The number, among the images of all ranks, of a rank's own.
+int64_t job_number(const World& world, size_t own) {
+  return world.rank() + static_cast<int64_t>(own) * world.size();
 }
 
 // The jobs of this rank. The first one looks for the images (it has the terminal, where a list may come from), and each
@@ -77,13 +60,14 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   overrides.push_back("train.device=" + device);
   const TrainedModel trained = load_trained(arguments.weights, overrides);
   const std::vector<ImageJob> jobs = own_jobs(world, arguments);
-  const std::string why = why_not_writable(arguments.output);
-  TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.output, why);
+  // Once on each host: threads of a process would remove one another's probe.
+  const std::string why = world.spec.local_rank == 0 ? why_not_writable(arguments.results.folder) : "";
+  TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.results.folder, why);
   at::Tensor counts = at::tensor({static_cast<int64_t>(jobs.size()), int64_t{0}},
                                  at::kLong);  // images, and those that failed
   world.control.sum(counts[0]);
   const auto total = counts[0].item<int64_t>();
-  if (world.is_first()) log_info("{}: {} images to {}", trained.title(), total, arguments.output);
+  if (world.is_first()) log_info("{}: {} images to {}", trained.title(), total, arguments.results.folder);
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
@@ -92,33 +76,51 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     Loaded loaded;
     try {
       const ImageJob& job = jobs[static_cast<size_t>(i)];
-      loaded.original = decode_image(read_bytes(job.image), {static_cast<int>(data.channels), data.exif_orientation});
-      loaded.sample = {job.name.string(), loaded.original, std::nullopt, whole_image(loaded.original.size())};
-      run_pipeline(pipeline, loaded.sample, static_cast<uint64_t>(trained.experiment.train.seed), 0, static_cast<uint64_t>(i));
+      Image image = decode_image(read_bytes(job.image), {static_cast<int>(data.channels), data.exif_orientation});
+      const Size size = image.size();
+      if (arguments.results.overlay) loaded.original = image;
+      loaded.sample = {job.name.string(), std::move(image), std::nullopt, whole_image(size)};
+      run_pipeline(pipeline, loaded.sample, static_cast<uint64_t>(trained.experiment.train.seed), 0,
+                   static_cast<uint64_t>(job_number(world, static_cast<size_t>(i))));
     } catch (const Error& e) {
       loaded.error = e.what();
     }
     return loaded;
   });
   int64_t failed = 0;
+  std::vector<Loaded> shared;  // at most one, this rank's last: all ranks compute it together
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("predict", static_cast<int64_t>(jobs.size()));
   for (size_t i = 0; i < jobs.size(); ++i) {
     note_sample(static_cast<int64_t>(i));
-    const Loaded loaded = loads.next().value();
-    if (loaded.error.empty()) {
-      write_results(arguments, trained, predictor, jobs[i], loaded);
-    } else {
+    Loaded loaded = loads.next().value();
+    const Image& image = loaded.sample.image;
+    if (!loaded.error.empty()) {
       ++failed;
       log_error("{}: {}", jobs[i].image.string(), loaded.error);
+    } else if (in_short_round(job_number(world, i), total, world.size()) &&
+               predictor.occupies(world.size(), image.height, image.width)) {
+      log_info("{}: its windows are shared by {} ranks", jobs[i].image.string(), world.size());
+      shared.push_back(std::move(loaded));
+    } else {
+      const ImageResults results = find_results(predictor, group_of(loaded.sample), arguments.results.probabilities);
+      write_results(arguments.results, trained.classes, jobs[i], loaded.original, results);
     }
-    if (bar) bar->update(static_cast<int64_t>(i + 1));
+    if (bar && shared.empty()) bar->update(static_cast<int64_t>(i + 1));
   }
+  const auto group_at = [&](int64_t i) { return group_of(shared[static_cast<size_t>(i)].sample); };
+  compute_together(
+      world.control, std::ssize(shared), group_at, [&](int64_t i, const ImageGroup& image, const WindowTeam& team) {
+        const ImageResults results = find_results(predictor, image, arguments.results.probabilities, team);
+        if (!team.leads()) return;
+        write_results(arguments.results, trained.classes, jobs.back(), shared[static_cast<size_t>(i)].original, results);
+        if (bar) bar->update(std::ssize(jobs));
+      });
   counts[1].fill_(failed);
   world.control.sum(counts[1]);
   failed = counts[1].item<int64_t>();
   if (!world.is_first()) return failed;
-  fmt::print("{} predictions in {}\n", total - failed, arguments.output);
+  fmt::print("{} predictions in {}\n", total - failed, arguments.results.folder);
   if (failed > 0) log_error("{} of {} images could not be read", failed, total);
   return failed;
 }
@@ -130,18 +132,19 @@ void add_predict(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("predict", "segment images with a trained model");
   command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
   command->add_option("inputs", arguments->inputs, "images, folders, patterns in quotes, or - for a list on stdin")->required();
-  command->add_option("-o,--output", arguments->output, "folder for the results")->capture_default_str();
-  command->add_flag("--palette", arguments->palette,
+  command->add_option("-o,--output", arguments->results.folder, "folder for the results")->capture_default_str();
+  command->add_flag("--palette", arguments->results.palette,
                     "masks as palette PNG in the classes' colours (the values are still class numbers)");
-  command->add_flag("--overlay", arguments->overlay, "also the image with the classes drawn over it: NAME_overlay.png");
-  command->add_flag("--probabilities", arguments->probabilities,
+  command->add_flag("--overlay", arguments->results.overlay, "also the image with the classes drawn over it: NAME_overlay.png");
+  command->add_flag("--probabilities", arguments->results.probabilities,
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");
   command->add_flag("--raw-weights", arguments->raw,
                     "use the weights as trained where the run also has their moving average (eval.weights=raw)");
   command->add_option("--set", arguments->overrides, "change a value of the checkpoint's config: --set eval.flip=true");
   command->footer(
       "Masks are PNG files with the class number of each pixel, at the size of the image. Preprocessing comes from the "
-      "checkpoint.");
+      "checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are left, all of them share the "
+      "windows (--set eval.window.size=512) of each. The files are the same.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
     if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");

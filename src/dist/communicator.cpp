@@ -10,6 +10,8 @@
 namespace tessera {
 namespace {
 
+constexpr int kTag = 1;  // of messages between two ranks; their order tells them apart
+
 // Note [Waiting for a peer]
 // A rank that dies closes its connections, and whoever waits for it gets an exception at once. A rank that hangs keeps them
 // open: the wait ends after dist.timeout. In both cases the rank that notices is not the one to blame, so the message says
@@ -115,7 +117,6 @@ std::vector<std::string> Communicator::gather_text(const std::string& text) {
 
 at::Tensor Communicator::swap(const at::Tensor& tensor, int peer) {
   check_contiguous(tensor);
-  constexpr int kTag = 1;
   at::Tensor received = at::empty_like(tensor);
   std::vector<at::Tensor> out{tensor}, in{received};
   const auto send_first = [&] { return backend_->send(out, peer, kTag); };
@@ -131,6 +132,18 @@ at::Tensor Communicator::swap(const at::Tensor& tensor, int peer) {
     finish(came);
   }
   return received;
+}
+
+void Communicator::send(const at::Tensor& tensor, int to) {
+  check_contiguous(tensor);
+  std::vector<at::Tensor> out{tensor};
+  finish(backend_->send(out, to, kTag));
+}
+
+void Communicator::receive(at::Tensor tensor, int from) {
+  check_contiguous(tensor);
+  std::vector<at::Tensor> in{std::move(tensor)};
+  finish(backend_->recv(in, from, kTag));
 }
 
 void Communicator::barrier() {

@@ -59,6 +59,10 @@ class Communicator {
   // Sends one tensor to `peer` and takes one of the same kind from it.
   at::Tensor swap(const at::Tensor& tensor, int peer);
 
+  // One tensor, from a rank that sends to one that receives: of the same size and type on both, contiguous.
+  void send(const at::Tensor& tensor, int to);
+  void receive(at::Tensor tensor, int from);
+
   void barrier();
 
  private:

@@ -32,6 +32,18 @@ TEST(Communicator, CollectivesOverThreeRanks) {
   });
 }
 
+TEST(Communicator, OneRankSendsToAnother) {
+  on_ranks(3, [](World& world) {
+    const at::Tensor sent = at::arange(12, at::kShort).view({3, 4}) + world.rank();
+    if (world.rank() != 1) return world.control.send(sent, 1);
+    for (const int from : {2, 0}) {
+      at::Tensor received = at::empty({3, 4}, at::kShort);
+      world.control.receive(received, from);
+      EXPECT_TRUE(received.equal(at::arange(12, at::kShort).view({3, 4}) + from));
+    }
+  });
+}
+
 TEST(Communicator, AloneNothingHappens) {
   Communicator alone;
   at::Tensor value = at::ones({2});

@@ -15,6 +15,7 @@
 #include "data/transforms/make_pipeline.h"
 #include "tensor/download.h"
 #include "train/precision.h"
+#include "train/shared_images.h"
 
 namespace tessera {
 namespace {
@@ -31,6 +32,19 @@ struct Measured {
   std::vector<Loaded> group;
   Download predicted;
 };
+
+ImageGroup images_of(const std::vector<Loaded>& group, EvalSize at, at::Device device) {
+  ImageGroup result;
+  std::vector<const Image*> images;
+  for (const Loaded& item : group) {
+    const Sample& sample = item.good->sample;
+    images.push_back(&sample.image);
+    result.placements.push_back(at == EvalSize::kOriginal ? std::optional(sample.placement) : std::nullopt);
+  }
+  result.pixels = image_batch(images, device);
+  result.max_value = images[0]->max_value;
+  return result;
+}
 
 }  // namespace
 
@@ -70,15 +84,16 @@ std::vector<ConfusionMatrix> count_images(const std::vector<at::Tensor>& labels,
 }
 
 Evaluator::Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine,
-                     int threads, int rank, int size)
+                     int threads, Communicator* ranks)
     : experiment_(experiment),
       dataset_(dataset),
       pipeline_(pipeline),
       quarantine_(quarantine),
       threads_(threads),
+      ranks_(ranks),
       block_(experiment.eval.batch_size > 0 ? experiment.eval.batch_size : experiment.train.batch_size) {
   for (int64_t i = 0; i < dataset.size(); ++i) {
-    if (i / block_ % size == rank) own_.push_back(i);
+    if (ranks_ == nullptr || i / block_ % ranks_->size() == ranks_->rank()) own_.push_back(i);
   }
 }
 
@@ -120,20 +135,25 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   };
   // A group is counted while the next one is sent off and a GPU computes it.
   Background counting;
-  const auto measure = [&](std::vector<Loaded>& group) {
-    if (group.empty()) return;
-    std::vector<const Image*> images;
-    std::vector<const Placement*> placements;
-    for (const Loaded& item : group) {
-      images.push_back(&item.good->sample.image);
-      placements.push_back(experiment_.eval.at == EvalSize::kOriginal ? &item.good->sample.placement : nullptr);
-    }
-    const auto measured = std::make_shared<Measured>();
-    measured->predicted =
-        Download(predictor.class_maps(image_batch(images, predictor.device()), images[0]->max_value, placements));
-    measured->group = std::exchange(group, {});
+  const auto compute = [&](std::vector<Loaded> group, const ImageGroup& images, const WindowTeam& team) {
+    std::vector<at::Tensor> maps = predictor.class_maps(images.pixels, images.max_value, images.placement_pointers(), team);
+    if (!team.leads()) return;
+    const auto measured = std::make_shared<Measured>(Measured{std::move(group), Download(std::move(maps))});
     counting.start([&count, measured] { count(*measured); });
     if (predictor.device().is_cpu()) counting.wait();  // both would want all cores
+  };
+  const int64_t blocks = (dataset_.size() + block_ - 1) / block_;
+  std::vector<std::vector<Loaded>> shared;  // groups that all ranks compute together, after their own
+  const auto measure = [&](std::vector<Loaded> group) {
+    if (group.empty()) return;
+    const Size size = group[0].good->sample.image.size();
+    if (ranks_ != nullptr && in_short_round(group[0].index / block_, blocks, ranks_->size()) &&
+        predictor.occupies(ranks_->size(), size.height, size.width)) {
+      shared.push_back(std::move(group));
+      return;
+    }
+    const ImageGroup images = images_of(group, experiment_.eval.at, predictor.device());
+    compute(std::move(group), images, {});
   };
 
   ParallelMap<Loaded> loads(own_images(), threads_, 2 * block_ + threads_, [&](int64_t at) {
@@ -159,13 +179,21 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
         const Image& first = group[0].good->sample.image;
         if (group[0].index / block_ != loaded->index / block_ || first.size() != image.size() ||
             first.is_bytes() != image.is_bytes() || first.max_value != image.max_value)
-          measure(group);
+          measure(std::exchange(group, {}));
       }
       group.push_back(std::move(*loaded));
     }
     if (progress) progress(++done);
   }
-  measure(group);
+  measure(std::move(group));
+  if (ranks_ != nullptr) {
+    const auto group_at = [&](int64_t i) {
+      return images_of(shared[static_cast<size_t>(i)], experiment_.eval.at, predictor.device());
+    };
+    compute_together(*ranks_, std::ssize(shared), group_at, [&](int64_t i, const ImageGroup& images, const WindowTeam& team) {
+      compute(team.leads() ? std::move(shared[static_cast<size_t>(i)]) : std::vector<Loaded>(), images, team);
+    });
+  }
   counting.wait();
 
   const at::Tensor counts = total.counts().contiguous();

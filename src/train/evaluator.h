@@ -7,6 +7,7 @@
 #include "data/dataset.h"
 #include "data/quarantine.h"
 #include "data/transform.h"
+#include "dist/communicator.h"
 #include "metric/confusion_matrix.h"
 #include "train/predictor.h"
 
@@ -42,12 +43,13 @@ std::vector<ConfusionMatrix> count_images(const std::vector<at::Tensor>& labels,
 // Measures a model on every sample of a data set exactly once. Bad samples are quarantined and left out, never replaced.
 class Evaluator {
  public:
-  // Everything passed by reference must outlive the evaluator. With several ranks each takes every size-th block of images,
-  // starting with block `rank`: which images share a forward pass does not depend on the number of ranks.
+  // Everything passed by reference must outlive the evaluator, and so must `ranks` (null: alone). Of several ranks each takes
+  // every size-th block of images: which images share a forward pass does not depend on the number of ranks. See
+  // Note [Images and ranks].
   Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine, int threads,
-            int rank = 0, int size = 1);
+            Communicator* ranks = nullptr);
 
-  // This rank's images. `progress` counts them, up to `own_images`.
+  // This rank's images. `progress` counts them, up to `own_images`. Collective.
   EvalResult run(const Predictor& predictor, const std::function<void(int64_t done)>& progress = {}) const;
 
   int64_t own_images() const { return static_cast<int64_t>(own_.size()); }
@@ -64,6 +66,7 @@ class Evaluator {
   const Pipeline& pipeline_;
   Quarantine& quarantine_;
   int threads_;
+  Communicator* ranks_;
   int64_t block_;             // images that may share a forward pass
   std::vector<int64_t> own_;  // indices
 };

@@ -3,15 +3,15 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "core/error.h"
 #include "data/normalize.h"
 #include "kernels/fused.h"
 #include "kernels/upsample_argmax.h"
 #include "tensor/upload.h"
 #include "train/backend.h"
+#include "train/original_pixels.h"
 #include "train/precision.h"
+#include "train/views.h"
 #include "train/window_classes.h"
 
 namespace tessera {
@@ -31,32 +31,6 @@ at::Tensor in_float(const at::Tensor& x) {
 
 at::Tensor to_probabilities(const at::Tensor& scores) {
   return scores.size(1) == 1 ? scores.sigmoid() : scores.softmax(1);
-}
-
-// Where the original lies among the processed image's pixels.
-struct Rows {
-  int64_t y, x, height, width;
-};
-Rows part_of(const Placement& placement) {
-  TSR_CHECK(placement.complete,
-            "the validation transforms cut pixels away, so predictions cannot be taken back to the original image; use resize "
-            "or pad instead of a crop, or set eval.at=processed");
-  const auto round = [](double value) { return static_cast<int64_t>(std::llround(value)); };
-  return {round(placement.y), round(placement.x), std::max<int64_t>(1, round(placement.height)),
-          std::max<int64_t>(1, round(placement.width))};
-}
-
-// The pixels of (..., H, W) that show the original.
-at::Tensor cut_original(const at::Tensor& x, const Placement& placement) {
-  const Rows part = part_of(placement);
-  return (placement.flipped ? x.flip({-1}) : x).slice(-2, part.y, part.y + part.height).slice(-1, part.x, part.x + part.width);
-}
-
-// Whether the original's pixels are pixels of the processed image.
-bool keeps_size(const Placement* placement) {
-  if (placement == nullptr) return true;
-  const Rows part = part_of(*placement);
-  return part.height == placement->original.height && part.width == placement->original.width;
 }
 
 }  // namespace
@@ -86,51 +60,42 @@ void Predictor::begin(const at::Tensor& images) const {
 }
 
 bool Predictor::windowed(int64_t height, int64_t width) const {
-  const Size window = eval_.window.size;
-  return window.height > 0 && (height > window.height || width > window.width);
+  return takes_windows(eval_.window, height, width);
 }
 
-ImageScores Predictor::scores(const at::Tensor& images, float max_value) const {
+bool Predictor::occupies(int ranks, int64_t height, int64_t width) const {
+  const std::vector<View> views = views_of(eval_, height, width);
+  return ranks > 1 && std::any_of(views.begin(), views.end(), [&](const View& view) {
+           return windowed(view.height, view.width) &&
+                  !deal_windows(window_grid(view.height, view.width, eval_.window).rows, ranks)[1].empty();
+         });
+}
+
+ImageScores Predictor::scores(const at::Tensor& images, float max_value, const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   begin(images);
-  const bool whole = !averages_views() && eval_.scales.at(0) == 1.0;
+  const bool plain = !averages_views() && eval_.scales.at(0) == 1.0;
   const at::Tensor x = normalize_images(upload(images, device_), max_value, normalize_,
-                                        whole ? input_type(train_.precision) : parameter_type(train_.precision));
-  if (whole) return view_scores(x);
+                                        plain ? input_type(train_.precision) : parameter_type(train_.precision));
+  const int64_t height = x.size(2), width = x.size(3);
+  if (plain && !windowed(height, width)) return team.leads() ? ImageScores{network(x), height, width} : ImageScores{};
+  const std::vector<View> views = views_of(eval_, height, width);
+  const int64_t batch = eval_.batch_size > 0 ? eval_.batch_size : train_.batch_size;
   at::Tensor sum;
-  for (const double scale : eval_.scales) {
-    const auto height = std::max<int64_t>(1, std::llround(static_cast<double>(x.size(2)) * scale));
-    const auto width = std::max<int64_t>(1, std::llround(static_cast<double>(x.size(3)) * scale));
-    const at::Tensor scaled = resize_scores(x, height, width);
-    for (const bool mirrored : {false, true}) {
-      if (mirrored && !eval_.flip) continue;
-      at::Tensor view = view_scores(mirrored ? scaled.flip({3}) : scaled).full();
-      if (mirrored) view = view.flip({3});
-      view = resize_scores(view, x.size(2), x.size(3));
-      if (averages_views()) view = to_probabilities(view);
-      sum = sum.defined() ? sum + view : view;
-    }
-  }
-  const auto views = static_cast<double>(eval_.scales.size() * (eval_.flip ? 2 : 1));
-  return {views > 1 ? sum / views : sum, x.size(2), x.size(3)};
-}
-
-ImageScores Predictor::view_scores(const at::Tensor& x) const {
-  if (!windowed(x.size(2), x.size(3))) return network(x);
-  const WindowGrid grid = window_grid(x.size(2), x.size(3), eval_.window);
-  const auto cut = [&](int64_t image, const WindowCorner& corner) {
-    return x.narrow(0, image, 1).narrow(2, corner.y, grid.rows.size).narrow(3, corner.x, grid.columns.size);
+  const auto add = [&](const View& view, const at::Tensor& scores) {
+    at::Tensor own = ImageScores{scores, view.height, view.width}.full();
+    if (view.mirrored) own = own.flip({3});
+    own = resize_scores(own, height, width);
+    if (averages_views()) own = to_probabilities(own);
+    sum = sum.defined() ? sum + own : own;
   };
-  const auto scores = [&](const std::vector<at::Tensor>& windows) { return network(at::cat(windows)).values; };
-  std::vector<at::Tensor> averages;
-  WindowBands bands(x.size(0), grid, window_weights(grid, eval_.window.weights),
-                    [&](const WindowSums& band) { averages.push_back(band.average()); });
-  each_window_batch({x.size(0), cut, scores}, grid, eval_.window.batch,
-                    [&](int64_t first, const at::Tensor& values) { bands.add(first, values); });
-  return {at::cat(averages, 2), x.size(2), x.size(3)};
+  const auto pass = [&](const at::Tensor& windows) { return network(windows); };
+  each_view(x, views, eval_, {std::max(batch, x.size(0)), pass}, team, add);
+  if (!team.leads()) return {};
+  return {views.size() > 1 ? sum / static_cast<double>(views.size()) : sum, height, width};
 }
 
-ImageScores Predictor::network(const at::Tensor& x) const {
+at::Tensor Predictor::network(const at::Tensor& x) const {
   at::Tensor input = x;
   // A model with valid convolutions sees a surround of repeated border pixels, so that it predicts every pixel.
   const auto surround = [&](int64_t size) {
@@ -146,10 +111,10 @@ ImageScores Predictor::network(const at::Tensor& x) const {
     logits = logits.narrow(2, (logits.size(2) - x.size(2) + 1) / 2, x.size(2))
                  .narrow(3, (logits.size(3) - x.size(3) + 1) / 2, x.size(3));
   }
-  return {logits, x.size(2), x.size(3)};
+  return logits;
 }
 
-at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value) const {
+at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value, const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   const KeptCasts kept;
   begin(images);
@@ -170,27 +135,29 @@ at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value
   };
   const auto scores = [&](const std::vector<at::Tensor>& windows) {
     const at::Tensor joined = upload_joined(windows, device_);
-    return network(by_window ? normalized(joined) : joined.permute({0, 3, 1, 2})).values;
+    return network(by_window ? normalized(joined) : joined.permute({0, 3, 1, 2}));
   };
-  return window_classes({images.size(0), cut, scores}, grid, eval_.window,
-                        [&](const at::Tensor& sums) { return best_class(sums, sums.size(2), sums.size(3)); });
+  const auto best = [&](const at::Tensor& sums) { return best_class(sums, sums.size(2), sums.size(3)); };
+  const at::Tensor own = window_classes({images.size(0), grid, team.own_part(grid.rows), cut, {}}, eval_.window, scores, best);
+  return team.collect(own, grid.rows, 1);
 }
 
 std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float max_value,
-                                              const std::vector<const Placement*>& placements) const {
+                                              const std::vector<const Placement*>& placements, const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   const bool whole_frames = std::all_of(placements.begin(), placements.end(), keeps_size);
   const bool plain = !averages_views() && eval_.scales.at(0) == 1.0 && windowed(images.size(1), images.size(2));
   std::vector<at::Tensor> maps;
   const auto cut_each = [&](const at::Tensor& all) {
-    for (size_t i = 0; i < placements.size(); ++i) {
+    for (size_t i = 0; team.leads() && i < placements.size(); ++i) {
       const at::Tensor own = all[static_cast<int64_t>(i)];
       maps.push_back(placements[i] == nullptr ? own : cut_original(own, *placements[i]).contiguous());
     }
     return maps;
   };
-  if (plain && whole_frames) return cut_each(windowed_classes(images, max_value));
-  const ImageScores all = scores(images, max_value);
+  if (plain && whole_frames) return cut_each(windowed_classes(images, max_value, team));
+  const ImageScores all = scores(images, max_value, team);
+  if (!team.leads()) return maps;
   if (whole_frames && takes_fused_kernels(all.values)) return cut_each(best_class(all.values, all.height, all.width));
   // One after another: scores at the size of an image are large.
   for (size_t i = 0; i < placements.size(); ++i) maps.push_back(classes(all.of(static_cast<int64_t>(i)), placements[i]));

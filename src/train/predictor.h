@@ -7,6 +7,7 @@
 #include "config/experiment.h"
 #include "data/sample.h"
 #include "nn/model.h"
+#include "train/window_team.h"
 
 namespace tessera {
 
@@ -27,8 +28,9 @@ class Predictor {
   Predictor(const Experiment& experiment, ModelPtr model, at::Device device);
 
   // images: (N, H, W, C) as they leave the validation transforms. Scores are logits, or probabilities when several views are
-  // averaged; K = 1 for a binary model.
-  ImageScores scores(const at::Tensor& images, float max_value) const;
+  // averaged; K = 1 for a binary model. team: ranks that call this together, with the same images, and share the windows; the
+  // result is the leader's, and that of the others is empty.
+  ImageScores scores(const at::Tensor& images, float max_value, const WindowTeam& team = {}) const;
 
   // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16.
   // scores: of one image.
@@ -39,17 +41,19 @@ class Predictor {
 
   // The classes of each image, on the device, which may still be computing them. Equal to classes(scores(...)), but windows of
   // large images need memory for one row of them only.
-  std::vector<at::Tensor> class_maps(const at::Tensor& images, float max_value,
-                                     const std::vector<const Placement*>& placements) const;
+  std::vector<at::Tensor> class_maps(const at::Tensor& images, float max_value, const std::vector<const Placement*>& placements,
+                                     const WindowTeam& team = {}) const;
+
+  // Whether images of this size have windows for a second rank.
+  bool occupies(int ranks, int64_t height, int64_t width) const;
 
   at::Device device() const { return device_; }
 
  private:
   void begin(const at::Tensor& images) const;
   bool windowed(int64_t height, int64_t width) const;
-  ImageScores view_scores(const at::Tensor& x) const;  // x: (N, C, H, W) normalised
-  ImageScores network(const at::Tensor& x) const;      // whole frame, any size
-  at::Tensor windowed_classes(const at::Tensor& images, float max_value) const;
+  at::Tensor network(const at::Tensor& x) const;  // (N, C, any size), normalised
+  at::Tensor windowed_classes(const at::Tensor& images, float max_value, const WindowTeam& team) const;
   // The part of an image's scores that shows the original, (1, K, h, w), and the original's size.
   struct Part {
     at::Tensor scores;

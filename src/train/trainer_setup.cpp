@@ -65,8 +65,8 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
   if (options.autotune_exchange && !world_.alone()) tune_exchange_settings();
 
   const int loader_threads = threads_or_share(experiment_.data.threads, world_.spec.local_world_size);
-  evaluator_ = std::make_unique<Evaluator>(experiment_, *val_set_, val_pipeline_, *val_quarantine_, loader_threads,
-                                           world_.rank(), world_.size());
+  evaluator_ =
+      std::make_unique<Evaluator>(experiment_, *val_set_, val_pipeline_, *val_quarantine_, loader_threads, &world_.control);
   steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
   total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));

@@ -26,6 +26,10 @@ at::Tensor bell(int64_t length) {
 
 }  // namespace
 
+bool takes_windows(const WindowConfig& config, int64_t height, int64_t width) {
+  return config.size.height > 0 && (height > config.size.height || width > config.size.width);
+}
+
 WindowGrid window_grid(int64_t height, int64_t width, const WindowConfig& config) {
   return {axis(height, config.size.height, config.stride.height), axis(width, config.size.width, config.stride.width)};
 }

@@ -6,6 +6,9 @@
 
 namespace tessera {
 
+// Whether an image is cut into windows.
+bool takes_windows(const WindowConfig& config, int64_t height, int64_t width);
+
 // Windows that cover an image: every `stride` pixels (0: two thirds of the window), the last ones moved back so that they end
 // at the border. An image that is smaller than a window is the window.
 WindowGrid window_grid(int64_t height, int64_t width, const WindowConfig& config);

@@ -9,23 +9,53 @@
 
 namespace tessera {
 
-void each_window_batch(const WindowNetwork& network, const WindowGrid& grid, int64_t batch,
-                       const std::function<void(int64_t first, const at::Tensor& scores)>& take) {
-  const int64_t in_row = network.images * grid.columns.count, count = grid.rows.count * in_row;
-  for (int64_t first = 0; first < count; first += batch) {
+namespace {
+
+// A view's windows among those of all.
+struct Stretch {
+  explicit Stretch(const WindowView& v, int64_t at)
+      : view(&v),
+        in_row(v.images * v.grid.columns.count),
+        begin(at),
+        end(at + v.grid.rows.count * in_row),
+        wanted_begin(v.part.empty() ? at : at + v.part.first * in_row),
+        wanted_end(v.part.empty() ? at : at + v.part.end * in_row) {}
+
+  at::Tensor cut(int64_t window) const {
+    const int64_t i = window - begin, columns = view->grid.columns.count;
+    const int y = view->grid.rows.start(static_cast<int>(i / in_row));
+    return view->cut(i % in_row / columns, {y, view->grid.columns.start(static_cast<int>(i % columns))});
+  }
+
+  const WindowView* view;
+  int64_t in_row, begin, end, wanted_begin, wanted_end;
+};
+
+}  // namespace
+
+void each_window_batch(const std::vector<WindowView>& views, int64_t batch, const WindowNetwork& scores) {
+  std::vector<Stretch> stretches;
+  for (const WindowView& view : views) stretches.emplace_back(view, stretches.empty() ? 0 : stretches.back().end);
+  for (int64_t first = 0; first < stretches.back().end; first += batch) {
+    const int64_t end = std::min(first + batch, stretches.back().end);
+    const auto wanted = [&](const Stretch& s) { return std::max(first, s.wanted_begin) < std::min(end, s.wanted_end); };
+    if (std::none_of(stretches.begin(), stretches.end(), wanted)) continue;
     std::vector<at::Tensor> windows;
-    for (int64_t i = first; i < std::min(first + batch, count); ++i) {
-      const int64_t row = i / in_row, image = i % in_row / grid.columns.count, column = i % grid.columns.count;
-      windows.push_back(
-          network.cut(image, {grid.rows.start(static_cast<int>(row)), grid.columns.start(static_cast<int>(column))}));
+    for (const Stretch& s : stretches) {
+      for (int64_t i = std::max(first, s.begin); i < std::min(end, s.end); ++i) windows.push_back(s.cut(i));
     }
-    take(first, network.scores(windows));
+    const at::Tensor all = scores(windows);
+    for (const Stretch& s : stretches) {
+      if (!wanted(s)) continue;
+      const int64_t from = std::max(first, s.wanted_begin), to = std::min(end, s.wanted_end);
+      s.view->take(from - s.begin, all.narrow(0, from - first, to - from));
+    }
   }
 }
 
-WindowBands::WindowBands(int64_t images, const WindowGrid& grid, at::Tensor weights,
+WindowBands::WindowBands(int64_t images, const WindowGrid& grid, const WindowPart& part, at::Tensor weights,
                          std::function<void(const WindowSums&)> take)
-    : images_(images), grid_(grid), take_(std::move(take)), weights_(std::move(weights)) {}
+    : images_(images), grid_(grid), part_(part), take_(std::move(take)), weights_(std::move(weights)) {}
 
 void WindowBands::start(const at::Tensor& scores) {
   const at::ScalarType type = scores.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -56,10 +86,9 @@ void WindowBands::end_row(int row) {
     total_.narrow(1, grid_.columns.start(column), grid_.columns.size).add_(weights_);
   }
   const int height = grid_.rows.last + grid_.rows.size, y = grid_.rows.start(row);
-  const bool last = row + 1 == grid_.rows.count;
-  const int64_t ready = (last ? height : grid_.rows.start(row + 1)) - y;
-  take_({y, sums_.narrow(2, 0, ready), total_.narrow(0, 0, ready)});
-  if (last) return;
+  const int64_t ready = (row + 1 == grid_.rows.count ? height : grid_.rows.start(row + 1)) - y;
+  if (y >= part_.y) take_({y, sums_.narrow(2, 0, ready), total_.narrow(0, 0, ready)});  // above it windows are missing
+  if (row + 1 == part_.end) return;
   for (const auto& [kept, dim] : {std::pair(sums_, 2), std::pair(total_, 0)}) {  // those rows make room
     const at::Tensor rest = kept.narrow(dim, ready, grid_.rows.size - ready).clone();
     kept.narrow(dim, 0, rest.size(dim)).copy_(rest);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "train/window.h"
+#include "train/window_parts.h"
 
 namespace tessera {
 
@@ -12,18 +13,22 @@ struct WindowCorner {
   int64_t y = 0, x = 0;
 };
 
-// How windows of images become scores.
-struct WindowNetwork {
+// Windows of images of one size.
+struct WindowView {
   int64_t images = 1;
+  WindowGrid grid;
+  WindowPart part;                                                    // whose scores are wanted
   std::function<at::Tensor(int64_t image, const WindowCorner&)> cut;  // a window, with a first dimension of 1
-  // Windows -> (B, K, h, w) in whatever resolution the network left them: they are upsampled as they are added up.
-  std::function<at::Tensor(const std::vector<at::Tensor>& windows)> scores;
+  std::function<void(int64_t first, const at::Tensor& scores)> take;  // given the number of the first of some windows
 };
 
-// Forward passes of `batch` windows, row by row, in a row image by image: take(number of the first window, scores). Windows of
-// all images and rows share them.
-void each_window_batch(const WindowNetwork& network, const WindowGrid& grid, int64_t batch,
-                       const std::function<void(int64_t first, const at::Tensor& scores)>& take);
+// Windows -> (B, K, h, w) in whatever resolution the network left them: they are upsampled as they are added up.
+using WindowNetwork = std::function<at::Tensor(const std::vector<at::Tensor>& windows)>;
+
+// Forward passes of `batch` windows, all of one size: view by view, in a view row by row, in a row image by image. Windows of
+// all views, rows and images share them. A pass holds the same windows whatever the parts are; it is left out where nothing of
+// it is wanted, and what is not is not handed to `take`.
+void each_window_batch(const std::vector<WindowView>& views, int64_t batch, const WindowNetwork& scores);
 
 // Rows of weighted sums of windows' scores. It is valid until the function that is given it returns.
 struct WindowSums {
@@ -34,12 +39,13 @@ struct WindowSums {
   at::Tensor average() const { return sums / weights; }
 };
 
-// Overlapping windows added up, in bands of rows from top to bottom. A band is handed over when no further window reaches it,
-// so memory is that of one row of windows, however high the image is. Does not wait for a GPU.
+// A part's overlapping windows added up, in bands of rows from top to bottom. A band is handed over when no further window
+// reaches it, so memory is that of one row of windows, however high the image is. Does not wait for a GPU.
 class WindowBands {
  public:
   // weights: of a window's pixels, on the CPU.
-  WindowBands(int64_t images, const WindowGrid& grid, at::Tensor weights, std::function<void(const WindowSums&)> take);
+  WindowBands(int64_t images, const WindowGrid& grid, const WindowPart& part, at::Tensor weights,
+              std::function<void(const WindowSums&)> take);
 
   // As each_window_batch gives them.
   void add(int64_t first, const at::Tensor& scores);
@@ -50,6 +56,7 @@ class WindowBands {
 
   int64_t images_;
   WindowGrid grid_;
+  WindowPart part_;
   std::function<void(const WindowSums&)> take_;
   at::Tensor weights_;  // of a window
   at::Tensor sums_;     // of the rows that a row of windows touches

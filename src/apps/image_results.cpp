@@ -1,0 +1,42 @@
+#include "apps/image_results.h"
+
+#include "core/files.h"
+#include "data/overlay.h"
+#include "data/png_writer.h"
+#include "train/evaluator.h"
+#include "train/pictures.h"
+#include "weights/npz.h"
+
+namespace tessera {
+
+ImageGroup group_of(const Sample& sample) {
+  return {image_tensor(sample.image), sample.image.max_value, {sample.placement}};
+}
+
+ImageResults find_results(const Predictor& predictor, const ImageGroup& image, bool with_probabilities,
+                          const WindowTeam& team) {
+  const std::vector<const Placement*> placements = image.placement_pointers();
+  if (!with_probabilities) {
+    const auto maps = predictor.class_maps(image.pixels, image.max_value, placements, team);
+    return team.leads() ? ImageResults{to_label_map(maps[0]), {}} : ImageResults{};
+  }
+  // Probabilities need all scores of the image at once; classes alone do not.
+  const ImageScores scores = predictor.scores(image.pixels, image.max_value, team);
+  if (!team.leads()) return {};
+  return {to_label_map(predictor.classes(scores, placements[0])), predictor.probabilities(scores, placements[0])};
+}
+
+void write_results(const ResultFiles& files, const ClassTable& classes, const ImageJob& job, const Image& original,
+                   const ImageResults& results) {
+  const fs::path base = fs::path(files.folder) / job.name;
+  fs::create_directories(base.parent_path());
+  const auto with = [&](const char* suffix) { return fs::path(base.string() + suffix); };
+  const LabelMap& labels = results.labels;
+  write_file(with(".png"), files.palette ? encode_png_palette(labels, classes.palette) : encode_png_labels(labels));
+  if (files.overlay)
+    write_file(with("_overlay.png"), encode_png(overlay(to_display(original), labels, classes.palette, 0.45F)));
+  if (files.probabilities)
+    write_file(with("_probabilities.npy"), encode_npy(results.probabilities.to(at::kFloat), job.name.string()));
+}
+
+}  // namespace tessera

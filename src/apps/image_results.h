@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+
+#include "apps/image_jobs.h"
+#include "train/predictor.h"
+#include "train/shared_images.h"
+
+namespace tessera {
+
+// Which files `predict` writes.
+struct ResultFiles {
+  std::string folder = "predictions";
+  bool overlay = false, palette = false, probabilities = false;
+};
+
+// What a model finds in an image, at its original size.
+struct ImageResults {
+  LabelMap labels;
+  at::Tensor probabilities;  // if asked for
+};
+
+ImageGroup group_of(const Sample& sample);
+
+// All ranks of a team call this; its leader has the results.
+ImageResults find_results(const Predictor& predictor, const ImageGroup& image, bool with_probabilities,
+                          const WindowTeam& team = {});
+
+void write_results(const ResultFiles& files, const ClassTable& classes, const ImageJob& job, const Image& original,
+                   const ImageResults& results);
+
+}  // namespace tessera
