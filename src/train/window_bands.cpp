@@ -8,12 +8,11 @@
 #include "tensor/upload.h"
 
 namespace tessera {
-
 namespace {
 
 // A view's windows among those of all.
 struct Stretch {
-  explicit Stretch(const WindowView& v, int64_t at)
+  Stretch(const WindowView& v, int64_t at)
       : view(&v),
         in_row(v.images * v.grid.columns.count),
         begin(at),
