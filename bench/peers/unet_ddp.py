@@ -35,6 +35,7 @@ def main(dump, steps, warmup):
             times.append(ms)
     if rank == 0:
         print(json.dumps({"ms_median": statistics.median(times), "ms_min": min(times), "losses": losses}))
+    dist.barrier()  # else the first to end takes the connections of the others with it
     dist.destroy_process_group()
 
 
