@@ -19,18 +19,13 @@ at::Tensor join_heads_cpu(const at::Tensor& q, const at::Tensor& k, const at::Te
 
 }  // namespace
 
-at::Tensor join_heads_into(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens) {
+at::Tensor join_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens) {
   TSR_CHECK(q.dim() == 4 && k.sizes() == q.sizes() && v.sizes() == q.sizes(), "q, k and v must have one shape of 4 dimensions");
   TSR_CHECK(tokens.sizes() == at::IntArrayRef({q.size(0), q.size(2), 3 * q.size(1) * q.size(3)}) && tokens.is_contiguous() &&
                 tokens.scalar_type() == q.scalar_type(),
             "heads cannot be joined in {} numbers of another shape or type", tokens.numel());
   static const auto op = find_op<JoinOp>("tessera::join_heads");
   return op.call(q, k, v, tokens);
-}
-
-JoinedHeads join_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  const at::Tensor tokens = at::empty({q.size(0), q.size(2), 3 * q.size(1) * q.size(3)}, q.options());
-  return {tokens, join_heads_into(q, k, v, tokens)};
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {

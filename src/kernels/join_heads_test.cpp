@@ -13,9 +13,17 @@ at::Tensor made(at::IntArrayRef sizes, at::ScalarType type) {
   return at::randn(sizes, at::kDouble).to(at::kBFloat16).to(testing::test_device(), type);
 }
 
+struct Joined {
+  at::Tensor tokens, sums;
+};
+Joined joined(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  const at::Tensor tokens = at::empty({q.size(0), q.size(2), 3 * q.size(1) * q.size(3)}, q.options());
+  return {tokens, join_heads(q, k, v, tokens)};
+}
+
 // (N, heads, T, d) taken apart by hand: token by token, part by part.
 void expect_joined(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  const JoinedHeads got = join_heads(q, k, v);
+  const Joined got = joined(q, k, v);
   const int64_t width = q.size(1) * q.size(3);
   ASSERT_EQ(got.tokens.sizes(), (std::vector<int64_t>{q.size(0), q.size(2), 3 * width}));
   EXPECT_TRUE(got.tokens.is_contiguous());
@@ -52,7 +60,7 @@ TEST(JoinHeads, LayoutsWithGaps) {
   const at::Tensor whole = made({2, 9, 3, 4, 16}, at::kBFloat16);
   const auto parts = whole.permute({2, 0, 3, 1, 4}).unbind(0);
   expect_joined(parts[0], parts[1], parts[2]);
-  EXPECT_TRUE(join_heads(parts[0], parts[1], parts[2]).tokens.equal(whole.view({2, 9, 192})));
+  EXPECT_TRUE(joined(parts[0], parts[1], parts[2]).tokens.equal(whole.view({2, 9, 192})));
   const at::Tensor odd = made({2, 4, 9, 17}, at::kBFloat16).slice(3, 1);  // rows begin within a vector
   expect_joined(odd, parts[1], odd);
   const at::Tensor turned = made({2, 4, 16, 9}, at::kBFloat16).transpose(2, 3);  // neighbours lie apart
@@ -64,14 +72,14 @@ TEST(JoinHeads, StretchesOfSamplesGoToTheirPlace) {
   const at::Tensor q = made({3, 2, 5, 4}, at::kFloat), k = made({3, 2, 5, 4}, at::kFloat), v = made({3, 2, 5, 4}, at::kFloat);
   const at::Tensor tokens = at::empty({3, 5, 24}, q.options());
   for (int64_t sample = 0; sample < 3; ++sample)
-    join_heads_into(q.narrow(0, sample, 1), k.narrow(0, sample, 1), v.narrow(0, sample, 1), tokens.narrow(0, sample, 1));
-  EXPECT_TRUE(tokens.equal(join_heads(q, k, v).tokens));
+    join_heads(q.narrow(0, sample, 1), k.narrow(0, sample, 1), v.narrow(0, sample, 1), tokens.narrow(0, sample, 1));
+  EXPECT_TRUE(tokens.equal(joined(q, k, v).tokens));
 }
 
 TEST(JoinHeads, ShapesThatDifferAreRefused) {
   const at::Tensor q = at::zeros({1, 2, 3, 4});
-  EXPECT_THROW(join_heads(q, q, at::zeros({1, 2, 4, 4})), Error);
-  EXPECT_THROW(join_heads_into(q, q, q, at::zeros({1, 3, 8})), Error);
+  EXPECT_THROW(joined(q, q, at::zeros({1, 2, 4, 4})), Error);
+  EXPECT_THROW(join_heads(q, q, q, at::zeros({1, 3, 8})), Error);
 }
 
 }  // namespace

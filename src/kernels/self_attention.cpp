@@ -37,7 +37,7 @@ struct Backward {
   at::Tensor operator()(int64_t first, int64_t samples) const {
     const Heads gradients =
         attend_backward(slope.narrow(0, first, samples), in.narrow(first, samples), kept.narrow(first, samples), backend);
-    return join_heads_into(gradients.q, gradients.k, gradients.v, tokens.narrow(0, first, samples));
+    return join_heads(gradients.q, gradients.k, gradients.v, tokens.narrow(0, first, samples));
   }
 
   // Flash attention with a fixed order has one block of threads for each head of a sample, which an H200 takes in two waves,
