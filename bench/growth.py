@@ -23,7 +23,7 @@ def parse():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--warmup", type=int, default=3)
+    parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     return parser.parse_args()
 

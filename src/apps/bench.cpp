@@ -104,6 +104,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
   std::vector<OpTime> ops;
   std::vector<LeastWork> least;
   if (arguments.profile || !arguments.trace.empty()) {
+    step.stop_recording();  // so that each kernel is seen with the operation it is of
     ops = profile(
         device,
         [&] {

@@ -38,6 +38,7 @@ struct TrainConfig {
   bool channels_last = true;
   int64_t threads = 0;
   bool deterministic = false;
+  bool cuda_graph = true;
   MixConfig mixup;
   MixConfig cutmix;
   EmaConfig ema;
@@ -61,6 +62,8 @@ void describe(V& v, TrainConfig& c) {
   v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores, beside a GPU at most 4", at_least(0));
   v.field("deterministic", c.deterministic,
           "the same bits from run to run on a GPU too, at some cost in speed; on a CPU it is always so");
+  v.field("cuda_graph", c.cuda_graph,
+          "on one GPU, send the kernels of a pass as one once they are known: small batches no longer wait for the CPU");
   v.group("mixup", c.mixup,
           "MixUp: blend samples and their targets; the share of the other one is the smaller part of the draw");
   v.group("cutmix", c.cutmix, "CutMix: paste a box of another sample, labels included; the draw is the share of pixels kept");

@@ -3,7 +3,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 
-#include "tensor/device.h"
+#include "cuda/record.h"
 
 namespace tessera {
 namespace {
@@ -23,7 +23,8 @@ int64_t peak_memory(int device) {
   const auto index = static_cast<c10::DeviceIndex>(device);
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index);
   c10::cuda::CUDACachingAllocator::resetPeakStats(index);
-  return stats.allocated_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak;
+  // The allocator takes what recorded work uses for free.
+  return stats.allocated_bytes[static_cast<size_t>(StatType::AGGREGATE)].peak + recorded_bytes();
 }
 
 const bool registered = [] {
@@ -36,7 +37,8 @@ const bool registered = [] {
            [](bool forbidden) {
              using c10::cuda::SyncDebugMode;
              c10::cuda::warning_state().set_sync_debug_mode(forbidden ? SyncDebugMode::L_ERROR : SyncDebugMode::L_DISABLED);
-           }});
+           },
+       .record = record});
   return true;
 }();
 

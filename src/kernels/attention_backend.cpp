@@ -43,13 +43,6 @@ AttentionPlan plan_attention(const Heads& heads) {
   return {both ? free : backward, backward};
 }
 
-Attended Attended::narrow(int64_t first, int64_t samples) const {
-  Attended part = *this;
-  part.out = out.narrow(0, first, samples);
-  part.log_sums = log_sums.narrow(0, first, samples);
-  return part;
-}
-
 Attended attend(const Heads& in, SDPBackend backend) {
   if (in.q.is_cpu()) {
     const auto [out, log_sums] = at::_scaled_dot_product_flash_attention_for_cpu(in.q, in.k, in.v);

@@ -8,10 +8,6 @@ namespace tessera {
 // Queries, keys and values, each (N, heads, T, d).
 struct Heads {
   at::Tensor q, k, v;
-
-  Heads narrow(int64_t first, int64_t samples) const {
-    return {q.narrow(0, first, samples), k.narrow(0, first, samples), v.narrow(0, first, samples)};
-  }
 };
 
 // Which of libtorch's kernels compute softmax(q k' / sqrt(d)) v. `math`: none that the functions below know.
@@ -28,7 +24,6 @@ struct Attended {
   at::Tensor out, log_sums;                     // (N, heads, T, d), (N, heads, T)
   at::Tensor starts_q, starts_k, seed, offset;  // of sequences and of dropout, which some kernels ask for: undefined or unused
   torch::autograd::variable_list tensors() const { return {out, log_sums, starts_q, starts_k, seed, offset}; }
-  Attended narrow(int64_t first, int64_t samples) const;
 };
 
 Attended attend(const Heads& in, at::SDPBackend backend);

@@ -5,9 +5,9 @@
 
 #include "core/error.h"
 #include "kernels/attention_backend.h"
+#include "kernels/attention_gradients.h"
 #include "kernels/bias_gradient.h"
 #include "kernels/join_heads.h"
-#include "tensor/side_stream.h"
 
 namespace tessera {
 namespace {
@@ -26,38 +26,6 @@ at::Tensor side_by_side(const at::Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), -1});
 }
 
-// Gradients of a stretch of samples to their place in tokens, (N, T, 3 * heads * d); returns their sums over all tokens.
-struct Backward {
-  at::Tensor slope;
-  Heads in;
-  Attended kept;
-  SDPBackend backend;
-  at::Tensor tokens;
-
-  at::Tensor operator()(int64_t first, int64_t samples) const {
-    const Heads gradients =
-        attend_backward(slope.narrow(0, first, samples), in.narrow(first, samples), kept.narrow(first, samples), backend);
-    return join_heads(gradients.q, gradients.k, gradients.v, tokens.narrow(0, first, samples));
-  }
-
-  // Flash attention with a fixed order has one block of threads for each head of a sample, which an H200 takes in two waves,
-  // the second mostly empty. Two halves beside each other fill it: 0.87 ms where the whole takes 0.98 (16 samples of 12 heads
-  // and 1,025 tokens). With few heads it divides their keys, and nothing is left idle.
-  at::Tensor whole() const {
-    constexpr int64_t kManyHeads = 128;
-    const int64_t samples = tokens.size(0), half = samples / 2;
-    const bool fixed_order = backend == SDPBackend::flash_attention && at::globalContext().deterministicAlgorithms();
-    if (!tokens.is_cuda() || !fixed_order || half == 0 || samples * in.q.size(1) < kManyHeads) return (*this)(0, samples);
-    at::Tensor second, first;
-    {
-      SideStream beside(tokens.device());
-      second = beside.run([&] { return (*this)(half, samples - half); });
-      first = (*this)(0, half);
-    }
-    return first + second;
-  }
-};
-
 struct SelfAttentionFunction : torch::autograd::Function<SelfAttentionFunction> {
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& qkv, const at::Tensor& bias, int64_t heads,
                             const AttentionPlan& plan) {
@@ -67,6 +35,7 @@ struct SelfAttentionFunction : torch::autograd::Function<SelfAttentionFunction> 
     kept.push_back(qkv);
     ctx->save_for_backward(kept);
     ctx->saved_data["heads"] = heads;
+    ctx->saved_data["by_cudnn"] = plan.forward == SDPBackend::cudnn_attention;
     ctx->saved_data["backend"] = static_cast<int64_t>(plan.backward);
     ctx->saved_data["bias_type"] = bias.scalar_type();
     return side_by_side(attended.out);
@@ -74,17 +43,27 @@ struct SelfAttentionFunction : torch::autograd::Function<SelfAttentionFunction> 
   static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& slopes) {
     const variable_list kept = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const at::Tensor& qkv = kept.back();
-    const Heads in = split_heads(qkv, ctx->saved_data["heads"].toInt());
-    const at::Tensor slope =
-        slopes[0].contiguous().view({in.q.size(0), in.q.size(2), in.q.size(1), in.q.size(3)}).transpose(1, 2);
-    const Backward backward{slope,
-                            in,
-                            {kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]},
-                            static_cast<SDPBackend>(ctx->saved_data["backend"].toInt()),
-                            at::empty_like(qkv)};
-    const at::Tensor sums = backward.whole();
-    return {backward.tokens, sums.to(ctx->saved_data["bias_type"].toScalarType()), {}, {}};
+    const auto [tokens, sums] =
+        gradients(slopes[0].contiguous(), kept.back(), {kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]},
+                  ctx->saved_data["heads"].toInt(), ctx->saved_data["by_cudnn"].toBool(),
+                  static_cast<SDPBackend>(ctx->saved_data["backend"].toInt()));
+    return {tokens, sums.to(ctx->saved_data["bias_type"].toScalarType()), {}, {}};
+  }
+
+ private:
+  // Of qkv, and its sums over all tokens.
+  static std::pair<at::Tensor, at::Tensor> gradients(const at::Tensor& slope, const at::Tensor& qkv, const Attended& kept,
+                                                     int64_t heads, bool by_cudnn, SDPBackend backend) {
+    if (by_cudnn) {
+      const at::Tensor tokens = attention_gradients(slope, qkv, side_by_side(kept.out), kept.log_sums, heads,
+                                                    at::globalContext().deterministicAlgorithms());
+      if (tokens.defined()) return {tokens, sum_rows(tokens)};
+    }
+    const Heads in = split_heads(qkv, heads);
+    const at::Tensor slope_of_heads = slope.view({in.q.size(0), in.q.size(2), in.q.size(1), in.q.size(3)}).transpose(1, 2);
+    const Heads parts = attend_backward(slope_of_heads, in, kept, backend);
+    const at::Tensor tokens = at::empty_like(qkv);
+    return {tokens, join_heads(parts.q, parts.k, parts.v, tokens)};
   }
 };
 

@@ -88,7 +88,7 @@ TEST(SelfAttention, BiasAloneHasItsGradient) {
   EXPECT_LT((got[0] - run(in, at::kDouble, false)[3]).abs().max().item<double>(), 1e-10);
 }
 
-// Many heads, which a GPU then takes in two halves; few; and a width for which libtorch has nothing fused.
+// Many heads and few, and a width for which no library has a fused kernel.
 TEST(SelfAttention, DeterministicRunsGiveTheSameBitsAndTheRightOnes) {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   for (const auto& [samples, tokens, heads, d] :

@@ -4,19 +4,18 @@
 
 #include "core/image.h"
 #include "kernels/upsample_loss.h"
-#include "tensor/upload.h"
 
 namespace tessera {
 
 CrossEntropyTerm::CrossEntropyTerm(std::string_view name, const std::vector<double>& class_weights, double label_smoothing)
-    : name_(name), label_smoothing_(label_smoothing) {
-  if (!class_weights.empty()) class_weights_ = at::tensor(class_weights, at::kDouble);
-}
+    : name_(name),
+      class_weights_(class_weights.empty() ? at::Tensor() : at::tensor(class_weights, at::kDouble)),
+      label_smoothing_(label_smoothing) {}
 
 at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
   // Weight of the labelled pixels of the global batch.
   const at::Tensor& counts = context.sums;
-  const at::Tensor weights = class_weights_.defined() ? upload(class_weights_, counts.device()) : at::Tensor();
+  const at::Tensor weights = class_weights_.on(counts.device());
   at::Tensor total_weight = weights.defined() ? (weights * counts).sum() : counts.sum();
   // Without labelled pixels the sum is 0; dividing by 1 keeps value and gradient 0.
   total_weight = total_weight.masked_fill(total_weight.eq(0), 1.0);

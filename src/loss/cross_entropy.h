@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "loss/loss_term.h"
+#include "tensor/constant.h"
 
 namespace tessera {
 
@@ -20,7 +21,7 @@ class CrossEntropyTerm final : public PixelMeanTerm {
   at::Tensor sum(const PixelScores& scores, const at::Tensor& class_weights) const;  // over the pixels of the micro-batch
 
   std::string_view name_;
-  at::Tensor class_weights_;  // (K) float64, undefined: all 1
+  Constant class_weights_;  // (K) float64, undefined: all 1
   double label_smoothing_;
 };
 

@@ -1,7 +1,11 @@
 #include "tensor/step_context.h"
 
+#include <ATen/ops/tensor.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "core/rng.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +24,16 @@ std::vector<NormSegment> norm_segments(int64_t count, int64_t group) {
     segments.push_back({.begin = begin, .end = end, .unit = begin / group, .unit_size = end - begin});
   }
   return segments;
+}
+
+at::Tensor sample_keys(int64_t seed, int64_t step, const std::vector<int64_t>& ids) {
+  std::vector<int64_t> keys;
+  for (const int64_t id : ids) {
+    Rng draw(static_cast<uint64_t>(seed), Stream::kDropout, static_cast<uint64_t>(step), static_cast<uint64_t>(id));
+    const uint64_t high = draw.bits();
+    keys.push_back(static_cast<int64_t>((high << 32) | draw.bits()));
+  }
+  return at::tensor(keys, at::kLong);
 }
 
 const StepContext& step_context() {

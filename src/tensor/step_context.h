@@ -36,14 +36,16 @@ class NormStatistics {
 // What layers need to know of the step they run in so that their randomness and their statistics do not depend on where
 // they run: which samples they see, and which of them form a batch-norm unit. Set by the trainer around each forward pass.
 struct StepContext {
-  uint64_t seed = 0;
-  int64_t step = 0;
-  at::Tensor sample_ids = {};                    // (N) int64, on the device of the batch
+  at::Tensor sample_keys = {};                   // (N) int64, of the samples in this step, on the device of the batch
   std::vector<NormSegment> segments = {};        // in order, those with a row first; empty: the whole pass is one unit
   int64_t norm_rows = 0;                         // units that ranks share in this pass
   NormExchange* exchange = nullptr;              // when norm_rows > 0
   NormStatistics* running_statistics = nullptr;  // null: layers update their running averages themselves
 };
+
+// What samples draw their random numbers by in a step: (N) int64, functions of (seed, step, id) alone. The step is part of
+// them, so that the kernels of a pass are the same in every step, see Note [Recorded pass].
+at::Tensor sample_keys(int64_t seed, int64_t step, const std::vector<int64_t>& ids);
 
 const StepContext& step_context();
 

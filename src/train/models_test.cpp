@@ -150,7 +150,7 @@ Gradients gradients_of(const std::string& name, bool checkpoint) {
   {
     const OpCounter counter(
         [&](const CountedOp& op) { result.layers_run += op.name == "aten::conv2d" || op.name == "aten::linear" ? 1 : 0; });
-    const StepContextGuard context({.seed = 3, .step = 2, .sample_ids = torch::arange(4), .segments = norm_segments(4, 2)});
+    const StepContextGuard context({.sample_keys = sample_keys(3, 2, {0, 1, 2, 3}), .segments = norm_segments(4, 2)});
     const ModelOutput output = model->forward(x);
     at::Tensor loss = output.logits.square().mean();
     if (output.aux.defined()) loss = loss + output.aux.square().mean();

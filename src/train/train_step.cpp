@@ -50,12 +50,16 @@ World& alone() {
 // A rank's part of a step, on its device.
 struct TrainStep::Inputs {
   InputBatch batch;
+  at::Tensor pixels;  // network input of the only pass; undefined: each makes its own
   Targets targets;
-  std::vector<int64_t> ids;
-  int64_t step = 0;
+  at::Tensor sample_keys;
   LossContext context, aux_context;  // their sums over predictions differ
   std::optional<ModelOutput> first;  // of the only pass, where the sums needed it already
 
+  // All that the only pass reads and that differs from step to step.
+  std::vector<at::Tensor*> read() {
+    return {&pixels, &targets.labels, &targets.other, &targets.share, &sample_keys, &context.sums, &aux_context.sums};
+  }
   Targets targets_of(const Pass& pass) const { return targets.narrow(pass.begin, pass.end - pass.begin); }
 };
 
@@ -78,7 +82,9 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
       unit_(has_batch_norm(*model_) ? std::min(experiment.train.norm_group, experiment.train.batch_size) : 1),
       rank_weights_(options.rank_weights.empty() ? std::vector<double>(static_cast<size_t>(world.size()), 1.0)
                                                  : options.rank_weights),
-      micro_batch_(experiment.train.micro_batch) {
+      micro_batch_(experiment.train.micro_batch),
+      recorded_(arena_.params().device(),
+                experiment.train.cuda_graph && device.is_cuda() && world.alone() ? cuda_plugin()->record : nullptr) {
   check_schedule(experiment.schedule);
   // Blended targets are not for the kernel that holds the classifier.
   model_->classify_in_loss(loss_->takes_classifier() && experiment.train.mixup.chance() == 0);
@@ -146,6 +152,7 @@ at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
   }
   at::Tensor total;
   with_retries(step, [&] {
+    inputs.pixels.reset();  // of a try before
     if (needs_sums && world_.alone() && !one_pass_everywhere()) add_prediction_sums(inputs);
     total = run_passes(inputs);
   });
@@ -189,6 +196,7 @@ void TrainStep::with_retries(int64_t step, const std::function<void()>& body) {
 }
 
 bool TrainStep::shrink_micro_batch() {
+  recorded_.forget();
   if (cuda_plugin() != nullptr) cuda_plugin()->empty_cache();
   const std::vector<Pass> passes = share_.passes(micro_batch_);
   int64_t largest = 0;
@@ -206,8 +214,7 @@ at::Tensor TrainStep::predicted_part(const at::Tensor& labels) const {
 
 TrainStep::Inputs TrainStep::prepare(const Batch& batch, int64_t step) {
   Inputs inputs;
-  inputs.step = step;
-  inputs.ids = batch.indices;
+  inputs.sample_keys = upload(sample_keys(experiment_.train.seed, step, batch.indices), device_);
   if (device_.is_cuda() && batch.labels.is_cpu()) check_label_range(batch.labels, num_classes_);  // there it would mean waiting
   inputs.batch = InputBatch(batch, device_);
   inputs.targets.labels = predicted_part(inputs.batch.labels());
@@ -227,18 +234,20 @@ TrainStep::Inputs TrainStep::prepare(const Batch& batch, int64_t step) {
 ModelOutput TrainStep::forward(const Inputs& inputs, const Pass& pass, bool counts_statistics) {
   const StepTrace::Span span(trace_, "forward");
   enter_phase(RankPhase::kForward);
-  const at::Tensor x =
-      inputs.batch.input(pass.begin, pass.end, experiment_.data.normalize, input_type(experiment_.train.precision));
-  const std::vector<int64_t> ids(inputs.ids.begin() + pass.begin, inputs.ids.begin() + pass.end);
-  const StepContextGuard context({.seed = static_cast<uint64_t>(experiment_.train.seed),
-                                  .step = inputs.step,
-                                  .sample_ids = upload(torch::tensor(ids, torch::kLong), device_),
+  const at::Tensor x = inputs.pixels.defined() ? inputs.pixels : pixels_of(inputs, pass);
+  const StepContextGuard context({.sample_keys = inputs.sample_keys.narrow(0, pass.begin, pass.end - pass.begin),
                                   .segments = pass.segments,
                                   .norm_rows = pass.rows,
                                   .exchange = norm_exchange_.get(),
                                   .running_statistics = counts_statistics ? running_stats_.get() : nullptr});
   const AutocastScope autocast(experiment_.train.precision, device_);
-  return model_->forward(experiment_.train.channels_last ? x : x.contiguous());
+  return model_->forward(x);
+}
+
+at::Tensor TrainStep::pixels_of(const Inputs& inputs, const Pass& pass) const {
+  const at::Tensor x =
+      inputs.batch.input(pass.begin, pass.end, experiment_.data.normalize, input_type(experiment_.train.precision));
+  return experiment_.train.channels_last ? x : x.contiguous();
 }
 
 // With one pass on every rank its logits serve the loss too; else this is a pass of its own, whose statistics must not
@@ -273,31 +282,43 @@ bool TrainStep::one_pass_everywhere() const {
 
 at::Tensor TrainStep::run_passes(Inputs& inputs) {
   const std::vector<Pass> passes = share_.passes(micro_batch_);
-  const bool only_pass = passes.size() == 1 && !reducer_;
-  if (!only_pass) arena_.grads().zero_();  // for parameters that a loss does not reach
   working_.forget();
+  if (passes.size() == 1 && !reducer_) {
+    inputs.pixels = pixels_of(inputs, passes[0]);
+    const auto only_pass = [&] {
+      const at::Tensor loss = forward_loss(inputs, passes[0]);
+      backward(loss);
+      working_.collect_only_pass();
+      return loss.detach();
+    };
+    return trace_.is_on() ? only_pass() : recorded_.run(inputs.read(), only_pass);
+  }
+  arena_.grads().zero_();  // for parameters that a loss does not reach
   at::Tensor total = at::zeros({}, at::TensorOptions(device_).dtype(at::kDouble));
   for (size_t i = 0; i < passes.size(); ++i) {
-    const Pass& pass = passes[i];
-    const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
-    const Targets targets = inputs.targets_of(pass);
-    at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, targets, inputs.context).value
-                                                  : loss_->micro_loss(output.logits, targets, inputs.context).value;
-    if (output.aux.defined())
-      loss = loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
+    const at::Tensor loss = forward_loss(inputs, passes[i]);
     first_pass_ = i == 0;
     if (reducer_ && i + 1 == passes.size()) reducer_->arm();
-    const StepTrace::Span span(trace_, "backward");
-    enter_phase(RankPhase::kBackward);
-    scaler_.scaled(loss).backward();
-    if (only_pass) {
-      working_.collect_only_pass();
-    } else {
-      working_.collect(/*add=*/!first_pass_);
-    }
+    backward(loss);
+    working_.collect(/*add=*/!first_pass_);
     total = total + loss.detach();
   }
   return total;
+}
+
+at::Tensor TrainStep::forward_loss(Inputs& inputs, const Pass& pass) {
+  const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
+  const Targets targets = inputs.targets_of(pass);
+  const at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, targets, inputs.context).value
+                                                      : loss_->micro_loss(output.logits, targets, inputs.context).value;
+  if (!output.aux.defined()) return loss;
+  return loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
+}
+
+void TrainStep::backward(const at::Tensor& loss) {
+  const StepTrace::Span span(trace_, "backward");
+  enter_phase(RankPhase::kBackward);
+  scaler_.scaled(loss).backward();
 }
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include "tensor/batch.h"
 #include "train/arena.h"
 #include "train/precision.h"
+#include "train/recorded_pass.h"
 #include "train/running_stats.h"
 #include "train/sharded_optimizer.h"
 #include "train/step_trace.h"
@@ -56,6 +57,8 @@ class TrainStep {
   GradientReducer* reducer() { return reducer_.get(); }  // null when alone
   StepTrace& trace() { return trace_; }
   int64_t micro_batch() const { return micro_batch_; }
+  bool recorded() const { return recorded_.recorded(); }  // the passes of the last step
+  void stop_recording() { recorded_.stop(); }
 
  private:
   struct Inputs;
@@ -66,7 +69,10 @@ class TrainStep {
   Inputs prepare(const Batch& batch, int64_t step);
   void add_prediction_sums(Inputs& inputs);
   at::Tensor run_passes(Inputs& inputs);
+  at::Tensor forward_loss(Inputs& inputs, const Pass& pass);
   ModelOutput forward(const Inputs& inputs, const Pass& pass, bool counts_statistics);
+  at::Tensor pixels_of(const Inputs& inputs, const Pass& pass) const;
+  void backward(const at::Tensor& loss);
   at::Tensor predicted_part(const at::Tensor& labels) const;
   void with_retries(int64_t step, const std::function<void()>& body);
   bool shrink_micro_batch();
@@ -88,6 +94,7 @@ class TrainStep {
   RankShare share_;
   bool synced_ = false;  // units are spread over ranks
   int64_t micro_batch_;
+  RecordedPass recorded_;
   bool first_pass_ = true;  // whose gradients replace, the others' are added
   std::unique_ptr<NormExchange> norm_exchange_;
   std::unique_ptr<RunningStats> running_stats_;

@@ -251,25 +251,28 @@ TEST_F(TrainStepGpu, TheClassifierMayBeLeftToTheLoss) {
   }
 }
 
-// The first steps may wait (cuDNN tries its algorithms out); from then on the program runs ahead of the GPU.
+// The first steps may wait (cuDNN tries its algorithms out, a pass is recorded); from then on the program runs ahead of the
+// GPU.
 TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
-  for (const auto& options :
-       std::vector<std::vector<std::string>>{{"loss.type=ce", "optimizer.clip_norm=1", "loss.class_weights=[1,2,3,4]"},
-                                             {"loss.type=ce_dice", "optimizer.type=adamw", "train.micro_batch=2"},
-                                             kMixing,
-                                             {"train.precision=bf16", "model.unet.dropout=0.3", "train.ema.smoothing=0.9"},
-                                             {"train.precision=bf16", "model.unet.channels=[8,16]"},
-                                             {"train.precision=fp16", "optimizer.type=adamw", "optimizer.clip_norm=1"},
-                                             {"train.precision=fp16", "optimizer.type=lamb", "train.ema.half_life=2ba"}}) {
+  for (const auto& options : std::vector<std::vector<std::string>>{
+           {"loss.type=ce", "optimizer.clip_norm=1", "loss.class_weights=[1,2,3,4]"},
+           {"loss.type=ce_dice", "optimizer.type=adamw", "train.micro_batch=2"},
+           kMixing,
+           {"train.precision=bf16", "model.unet.dropout=0.3", "train.ema.smoothing=0.9"},
+           {"train.precision=bf16", "model.unet.channels=[8,16]"},
+           {"train.precision=fp16", "optimizer.type=adamw", "optimizer.clip_norm=1"},
+           {"train.precision=fp16", "optimizer.type=lamb", "train.ema.half_life=2ba"},
+           {"train.cuda_graph=false", "loss.class_weights=[1,2,3,4]", "optimizer.clip_norm=1"},
+           {"train.cuda_graph=false", "train.precision=bf16", "model.unet.dropout=0.3"}}) {
     const Experiment e = tiny_experiment(options);
     Batch batch = first_batch(e);
     batch.images = batch.images.pin_memory();  // as the trainer's loader does
     batch.labels = batch.labels.pin_memory();
     TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-    for (int i = 0; i < 3; ++i) step.run(batch, i, 100, 2);
+    for (int i = 0; i < 4; ++i) step.run(batch, i, 100, 2);
     cuda_plugin()->forbid_waiting(true);
     try {
-      for (int i = 3; i < 6; ++i) step.run(batch, i, 100, 2);
+      for (int i = 4; i < 7; ++i) step.run(batch, i, 100, 2);
     } catch (const c10::Error& error) {
       ADD_FAILURE() << options[0] << ": " << error.what();
     }
@@ -314,6 +317,35 @@ TEST_F(TrainStepGpu, DeterministicRunsOfEveryModelEndInTheSameBits) {
                                                      "model.segmenter={patch: 8, width: 128, layers: 2, heads: 2}"}),
                            "segmenter of 1,025 tokens");
   }
+}
+
+// On batches that differ, with and without recording.
+void expect_recording_changes_nothing(const Experiment& e, const std::string& name) {
+  at::Tensor weights[2];
+  for (const bool recorded : {false, true}) {
+    Experiment other = e;
+    other.train.cuda_graph = recorded;
+    Batch batch = uneven_batch(e);
+    TrainStep step(other, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
+    for (int i = 0; i < 8; ++i) {
+      step.run(batch, i, 100, 2);
+      batch.images = batch.images.flip(2);
+      batch.labels = batch.labels.roll(1, 0);
+      for (int64_t& id : batch.indices) ++id;
+    }
+    EXPECT_EQ(step.recorded(), recorded) << name;
+    weights[recorded] = step.arena().params().cpu();
+  }
+  EXPECT_TRUE(weights[0].equal(weights[1])) << name;
+}
+
+TEST_F(TrainStepGpu, RecordedPassesEndInTheSameBits) {
+  const std::vector<std::string> options{"train.precision=bf16", "train.deterministic=true", "loss.type=ce_dice",
+                                         "loss.class_weights=[1,2,3,4]"};
+  for (const std::string& name : model_names()) expect_recording_changes_nothing(small_model(name, options), name);
+  std::vector<std::string> mixed = kMixing;
+  mixed.insert(mixed.end(), {"model.unet.dropout=0.3", "train.deterministic=true"});
+  expect_recording_changes_nothing(tiny_experiment(mixed), "mixed samples");
 }
 
 // A real one: allocations of the GPU fail until the micro-batch fits.

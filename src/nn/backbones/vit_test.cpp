@@ -78,7 +78,7 @@ TEST(Vit, DropoutAndDropPathBelongToTheSample) {
   number_random_layers(*vit);
   const at::Tensor x = torch::randn({3, 3, 40, 48}, at::kDouble);
   const auto run = [&](const at::Tensor& images, const std::vector<int64_t>& ids) {
-    const StepContextGuard context({.seed = 3, .step = 5, .sample_ids = torch::tensor(ids, torch::kLong)});
+    const StepContextGuard context({.sample_keys = sample_keys(3, 5, ids)});
     return vit(images);
   };
   const at::Tensor together = run(x, {11, 4, 9});
@@ -93,7 +93,7 @@ TEST(Vit, DropPathRisesFromZero) {
   torch::nn::ModuleList list;
   auto blocks = stack_blocks(list, 3, {.width = 8, .heads = 2, .mlp_width = 16, .drop_path = 0.5});
   number_random_layers(*list);
-  const StepContextGuard context({.sample_ids = torch::arange(64)});
+  const StepContextGuard context({.sample_keys = torch::arange(64)});
   const at::Tensor x = torch::randn({64, 2, 8});
   for (size_t i = 0; i < blocks.size(); ++i) {
     const at::Tensor y = blocks[i](x);

@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "core/rng.h"
 #include "kernels/dropout_mask.h"
 #include "tensor/step_context.h"
 
@@ -11,11 +10,9 @@ namespace tessera {
 
 at::Tensor RandomLayer::factors(const at::Tensor& x, int64_t per_sample, double rate) const {
   const StepContext& context = step_context();
-  TSR_CHECK(context.sample_ids.defined() && context.sample_ids.size(0) == x.size(0),
-            "dropout in training needs the ids of its {} samples: run the forward pass inside a StepContextGuard", x.size(0));
-  Rng key(context.seed, Stream::kDropout, static_cast<uint64_t>(context.step), layer);
-  const uint64_t word = (uint64_t{key.bits()} << 32) | key.bits();
-  return dropout_mask(context.sample_ids, per_sample, rate, word).to(x.scalar_type());
+  TSR_CHECK(context.sample_keys.defined() && context.sample_keys.size(0) == x.size(0),
+            "dropout in training needs the keys of its {} samples: run the forward pass inside a StepContextGuard", x.size(0));
+  return dropout_mask(context.sample_keys, per_sample, rate, layer).to(x.scalar_type());
 }
 
 at::Tensor ChannelDropoutImpl::forward(const at::Tensor& x) {

@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 at::Tensor run(torch::nn::Module& layer, const std::vector<int64_t>& ids, int64_t step) {
-  const StepContextGuard context({.seed = 3, .step = step, .sample_ids = torch::tensor(ids, torch::kLong)});
+  const StepContextGuard context({.sample_keys = sample_keys(3, step, ids)});
   return layer.as<ChannelDropoutImpl>()->forward(torch::ones({static_cast<int64_t>(ids.size()), 64, 2, 2}));
 }
 
@@ -34,7 +34,7 @@ TEST(ChannelDropout, LayersDifferAndEvaluationKeepsAll) {
 TEST(DropPath, DropsWholeSamplesAndNeedsTheirIds) {
   DropPath layer(0.5);
   EXPECT_THROW(layer(torch::ones({2, 3})), Error);
-  const StepContextGuard context({.seed = 3, .sample_ids = torch::arange(200)});
+  const StepContextGuard context({.sample_keys = torch::arange(200)});
   const at::Tensor kept = layer(torch::ones({200, 3}));
   EXPECT_TRUE(kept.select(1, 0).equal(kept.select(1, 2)));
   EXPECT_NEAR(kept.mean().item<double>(), 1.0, 0.25);

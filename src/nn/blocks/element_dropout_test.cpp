@@ -11,7 +11,7 @@ namespace {
 TEST(ElementDropout, DropsSingleValuesOfASampleWhereverItStands) {
   ElementDropout layer(0.5);
   const auto run = [&](const std::vector<int64_t>& ids) {
-    const StepContextGuard context({.seed = 3, .sample_ids = torch::tensor(ids, torch::kLong)});
+    const StepContextGuard context({.sample_keys = sample_keys(3, 0, ids)});
     return layer(torch::ones({static_cast<int64_t>(ids.size()), 8, 9, 5}));
   };
   const at::Tensor both = run({4, 9}), alone = run({9});

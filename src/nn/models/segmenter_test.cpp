@@ -153,7 +153,7 @@ TEST(Segmenter, CheckpointsChangeNothing) {
     config.segmenter.checkpoint = checkpoint;
     const ModelPtr model = make_model(config, {3, 5}, 1);
     model->to(at::kDouble);
-    const StepContextGuard context({.seed = 3, .sample_ids = torch::arange(2)});
+    const StepContextGuard context({.sample_keys = sample_keys(3, 0, {0, 1})});
     model->forward(x).logits.square().mean().backward();
     for (const at::Tensor& value : model->parameters()) gradients[checkpoint ? 1 : 0].push_back(value.grad());
   }
@@ -172,7 +172,7 @@ TEST(Segmenter, Learns) {
     const at::Tensor x = (labels.to(at::kFloat) - 0.5).unsqueeze(1).repeat_interleave(8, 2).repeat_interleave(8, 3);
     double loss = 0;
     for (int64_t step = 0; step < 40; ++step) {
-      const StepContextGuard context({.seed = 1, .step = step, .sample_ids = torch::arange(2)});
+      const StepContextGuard context({.sample_keys = sample_keys(1, step, {0, 1})});
       const at::Tensor value = at::cross_entropy_loss(model->forward(x).logits, labels);
       model->zero_grad();
       value.backward();

@@ -133,7 +133,7 @@ TEST(Segmentors, EachTrainsOneStepAtAnOddSize) {
     init_weights(*model, 5);
     model->to(at::kDouble);
     model->train();
-    const StepContextGuard context({.seed = 1, .sample_ids = torch::arange(4), .segments = norm_segments(4, 2)});
+    const StepContextGuard context({.sample_keys = sample_keys(1, 0, {0, 1, 2, 3}), .segments = norm_segments(4, 2)});
     const at::Tensor x = torch::linspace(-1, 1, 4 * 2 * 45 * 37, at::kDouble).view({4, 2, 45, 37}).mul(9).sin();
     const auto loss = [&] {
       const ModelOutput output = model->forward(x);

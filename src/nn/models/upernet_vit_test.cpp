@@ -39,7 +39,7 @@ TEST(UperNetVit, EveryParameterLearnsAndCheckpointsChangeNothing) {
     config.upernet_vit.checkpoint = checkpoint;
     const ModelPtr model = make_model(config, {3, 5}, 1);
     model->to(at::kDouble);
-    const StepContextGuard context({.seed = 3, .sample_ids = torch::arange(2)});
+    const StepContextGuard context({.sample_keys = sample_keys(3, 0, {0, 1})});
     const ModelOutput output = model->forward(x);
     (output.logits.square().mean() + output.aux.square().mean()).backward();
     for (const auto& item : model->named_parameters()) {

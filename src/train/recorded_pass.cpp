@@ -1,0 +1,85 @@
+#include "train/recorded_pass.h"
+
+#include <ATen/ATen.h>
+
+#include "core/log.h"
+
+namespace tessera {
+namespace {
+
+// Libraries try their algorithms out in the first passes and allocate what they keep.
+constexpr int kPassesBefore = 3;
+
+// Of a GPU's memory: recorded kernels keep theirs while others, such as those of evaluation, need some too. Passes that take
+// more have kernels long enough to hide the CPU.
+constexpr double kMostMemory = 0.25;
+
+bool alike(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type();
+}
+
+}  // namespace
+
+at::Tensor RecordedPass::run(const std::vector<at::Tensor*>& inputs, const std::function<at::Tensor()>& body) {
+  if (record_ == nullptr) return body();
+  if (!same_shapes(inputs)) {
+    forget();
+    for (const at::Tensor* input : inputs) inputs_.push_back(*input);
+  }
+  if (passes_ < kPassesBefore) {
+    ++passes_;
+    return body();
+  }
+  if (work_ == nullptr && !record(inputs, body)) return body();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs_[i].defined()) inputs_[i].copy_(*inputs[i]);
+  }
+  work_->replay();
+  return output_.clone();  // the next pass overwrites it
+}
+
+void RecordedPass::forget() {
+  work_ = nullptr;
+  output_ = at::Tensor();
+  inputs_.clear();
+  passes_ = 0;
+}
+
+void RecordedPass::stop() {
+  forget();
+  record_ = nullptr;
+}
+
+bool RecordedPass::same_shapes(const std::vector<at::Tensor*>& inputs) const {
+  if (inputs_.size() != inputs.size()) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!alike(inputs_[i], *inputs[i])) return false;
+  }
+  return true;
+}
+
+// False: this pass and all that follow are run as they are.
+bool RecordedPass::record(const std::vector<at::Tensor*>& inputs, const std::function<at::Tensor()>& body) {
+  std::vector<at::Tensor> given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    given.push_back(*inputs[i]);
+    if (given[i].defined()) inputs_[i] = *inputs[i] = given[i].clone();
+  }
+  std::string why;
+  try {
+    work_ = record_(device_.index(), [&] { output_ = body(); });
+    const int64_t all = cuda_plugin() != nullptr ? cuda_plugin()->gpus()[static_cast<size_t>(device_.index())].memory_bytes : 0;
+    if (all > 0 && static_cast<double>(work_->bytes()) > kMostMemory * static_cast<double>(all))
+      why = fmt::format("its kernels would keep {:.1f} of {:.1f} GB of memory", work_->bytes() / 1e9, all / 1e9);
+  } catch (const c10::Error& error) {
+    why = error.what_without_backtrace();
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) *inputs[i] = given[i];
+  if (why.empty()) return true;
+  log_debug("a step's pass is not recorded: {}", why);
+  stop();
+  return false;
+}
+
+}  // namespace tessera
