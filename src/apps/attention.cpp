@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/plural.h"
 #include "data/decode.h"
 #include "data/normalize.h"
 #include "data/placement.h"
@@ -124,7 +125,9 @@ void attention(const AttentionArguments& arguments) {
     }
   }
   write_file(fs::path(arguments.output) / "index.json", index.dump(2));
-  fmt::print("{} pictures of {} images in {}\n", index.size(), jobs.size(), arguments.output);
+  const auto pictures = static_cast<int64_t>(index.size()), images = static_cast<int64_t>(jobs.size());
+  fmt::print("{} {} of {} {} in {}\n", pictures, plural(pictures, "picture"), images, plural(images, "image"),
+             arguments.output);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/parallel_map.h"
+#include "core/plural.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
 #include "data/decode.h"
@@ -67,7 +68,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
                                  at::kLong);  // images, and those that failed
   world.control.sum(counts[0]);
   const auto total = counts[0].item<int64_t>();
-  if (world.is_first()) log_info("{}: {} images to {}", trained.title(), total, arguments.results.folder);
+  if (world.is_first()) log_info("{}: {} {} to {}", trained.title(), total, plural(total, "image"), arguments.results.folder);
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
@@ -120,8 +121,8 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   world.control.sum(counts[1]);
   failed = counts[1].item<int64_t>();
   if (!world.is_first()) return failed;
-  fmt::print("{} predictions in {}\n", total - failed, arguments.results.folder);
-  if (failed > 0) log_error("{} of {} images could not be read", failed, total);
+  fmt::print("{} {} in {}\n", total - failed, plural(total - failed, "prediction"), arguments.results.folder);
+  if (failed > 0) log_error("{} of {} {} could not be read", failed, total, plural(total, "image"));
   return failed;
 }
 

@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-unsigned blocks_for(int64_t threads) {
+unsigned blocks_of(int64_t threads) {
   const int64_t blocks = divide_up(threads, kBlockThreads);
   TORCH_CHECK(blocks <= INT32_MAX, threads, " vectors are too many for one launch");
   return static_cast<unsigned>(blocks);
@@ -162,9 +162,9 @@ std::vector<at::Tensor> adaptive_pools_cuda(const at::Tensor& x, at::IntArrayRef
   const int64_t sums = x.size(0) * plan.rows.cells * plan.columns.cells * vectors, averages = x.size(0) * per_image * vectors;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "adaptive_pools", [&] {
     auto* const sum = cells.mutable_data_ptr<Sum<scalar_t>>();
-    launch(whole ? sum_cells_kernel<scalar_t, kVector> : sum_cells_kernel<scalar_t, 1>, blocks_for(sums), kBlockThreads, 0,
+    launch(whole ? sum_cells_kernel<scalar_t, kVector> : sum_cells_kernel<scalar_t, 1>, blocks_of(sums), kBlockThreads, 0,
            x.const_data_ptr<scalar_t>(), strides_of(x), plan, sum, vectors, sums);
-    launch(whole ? gather_bins_kernel<scalar_t, kVector> : gather_bins_kernel<scalar_t, 1>, blocks_for(averages), kBlockThreads,
+    launch(whole ? gather_bins_kernel<scalar_t, kVector> : gather_bins_kernel<scalar_t, 1>, blocks_of(averages), kBlockThreads,
            0, sum, plan, grids, vectors, per_image, averages);
   });
   return results;
@@ -194,10 +194,10 @@ at::Tensor adaptive_pools_backward_cuda(at::TensorList gradients, at::IntArrayRe
   const int64_t sums = first.size(0) * plan.rows.cells * plan.columns.cells * vectors;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, first.scalar_type(), "adaptive_pools_backward", [&] {
     auto* const sum = cells.mutable_data_ptr<Sum<scalar_t>>();
-    launch(whole ? cell_gradients_kernel<scalar_t, kVector> : cell_gradients_kernel<scalar_t, 1>, blocks_for(sums),
+    launch(whole ? cell_gradients_kernel<scalar_t, kVector> : cell_gradients_kernel<scalar_t, 1>, blocks_of(sums),
            kBlockThreads, 0, grids, plan, sum, vectors, sums);
     launch(whole ? spread_cells_kernel<scalar_t, kVector> : spread_cells_kernel<scalar_t, 1>,
-           blocks_for(first.size(0) * size[0] * tiles * kBlockThreads), kBlockThreads, 0, sum, plan,
+           blocks_of(first.size(0) * size[0] * tiles * kBlockThreads), kBlockThreads, 0, sum, plan,
            result.mutable_data_ptr<scalar_t>(), static_cast<int>(size[0]), static_cast<int>(size[1]), vectors, tile_columns,
            tiles);
   });

@@ -1,4 +1,4 @@
-#include <ATen/ATen.h>
+#include <algorithm>
 
 #include "cuda/channel_vector.h"
 #include "kernels/axis.h"

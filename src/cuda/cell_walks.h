@@ -5,8 +5,10 @@
 
 namespace tessera {
 
-// The most classes whose logits fit into a warp's registers. More are taken in stretches of as many.
-inline constexpr int kMostLanesClasses = 256;
+// The most classes that a warp takes at once, as many as its registers hold the logits of. More are taken in stretches of as
+// many. float64 is for checking, and needs no more kernels.
+template <class T>
+inline constexpr int kMostLanesClasses = sizeof(T) == 4 ? 256 : 32;
 
 // The rows of cells cut into walks of `length` cells.
 struct CellWalks {

@@ -1,4 +1,5 @@
-#include <ATen/ATen.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
 #include "cuda/classifier_pixels.h"
 #include "cuda/classifier_weights.h"

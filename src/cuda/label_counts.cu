@@ -1,4 +1,6 @@
-#include <ATen/ATen.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
 
 #include "cuda/launch.h"
 

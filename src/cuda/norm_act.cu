@@ -4,7 +4,8 @@
 // and a few numbers per channel. A block's threads stand in columns of channels, 16 bytes each where pointers and channels
 // allow it, and rows of pixels. Sums of blocks go to a scratch, and the last block that is done adds them up in the order of
 // blocks: no atomics on floating-point numbers, the same bits from run to run on any GPU.
-#include <ATen/ATen.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include <optional>
 #include <tuple>

@@ -1,5 +1,7 @@
 #pragma once
 // What the kernels of batch norm are started with.
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <atomic>
 

@@ -1,6 +1,6 @@
 #pragma once
 // The grids of the kernels of norm_act.cu.
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -61,7 +61,7 @@ template <class Call>
 void for_each_launch(const at::Tensor& x, at::IntArrayRef ends, std::initializer_list<const void*> pointers, Call&& call) {
   with_norm_type(x.scalar_type(), [&](auto zero) {
     using S = decltype(zero);
-    constexpr int kWide = 16 / static_cast<int>(sizeof(S));
+    constexpr int kWide = sizeof(S) == 8 ? 1 : 16 / static_cast<int>(sizeof(S));  // float64 is for checking
     bool wide = x.size(1) % kWide == 0;
     for (const void* pointer : pointers) wide = wide && is_aligned(pointer);
     for (size_t first = 0; first < ends.size(); first += kMostGroups) {

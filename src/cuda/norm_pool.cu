@@ -3,7 +3,8 @@
 //   forward   apply: 2.4 s, which write y and the maxima
 //   backward  sums: 2.4 s    dx: 3.4 s, both with the gradients of y and of the maxima
 // where a pool of its own would read y once more, and write the sum of the gradients and read it twice.
-#include <ATen/ATen.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include <optional>
 #include <tuple>

@@ -1,5 +1,10 @@
 #pragma once
-#include <ATen/ATen.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include <optional>
+#include <vector>
 
 #include "cuda/softmax_cells.h"
 #include "cuda/softmax_class_sums.h"
@@ -21,7 +26,7 @@ class SoftmaxCall {
         logits_(logits),
         labels_(labels) {
     walks_ = plan_walks(arguments_);
-    if (!pixelwise()) return;
+    if (!pixelwise() || !kThreadPixels) return;
     planes_ = arguments_.strides.column == 1 && (arguments_.strides.channel != 1 || arguments_.classes == 1);
     if (!planes_) tiles_ = plan_tiles(arguments_, logits.element_size());
   }
@@ -64,7 +69,7 @@ class SoftmaxCall {
     if (values != nullptr) *values = empty(labels_.sizes());
     T* const of_pixels = values != nullptr ? values->mutable_data_ptr<T>() : nullptr;
     if (planes_) {
-      with_stored_type([&](auto stored) {
+      with_planes([&](auto stored) {
         launch(plane_sums_kernel<T, decltype(stored)>, blocks_for(labels_.numel(), kPlaneThreads), kPlaneThreads, 0, arguments_,
                of_pixels);
       });
@@ -106,14 +111,14 @@ class SoftmaxCall {
     const int classes = arguments_.classes;
     if (stretches() > 1) {
       find_log_sums();
-      return start<8, kTask, true>(to);
+      return start<kMostLanes, kTask, true>(to);
     }
-    if (classes <= 32) return start<1, kTask, false>(to);
-    if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
-      if (classes <= 96) return start<3, kTask, false>(to);
-      if (classes <= 160) return start<5, kTask, false>(to);
+    if constexpr (kMostLanes > 1) {
+      if (classes > 160) return start<8, kTask, false>(to);
+      if (classes > 96) return start<5, kTask, false>(to);
+      if (classes > 32) return start<3, kTask, false>(to);
     }
-    start<8, kTask, false>(to);
+    start<1, kTask, false>(to);
   }
 
   // In the logits' type and layout. slope: null, or a float64 number on the device.
@@ -140,35 +145,41 @@ class SoftmaxCall {
       });
       return gradient;
     }
+    if (planes_) {
+      with_planes([&](auto stored) {
+        using S = decltype(stored);
+        launch(plane_gradient_kernel<T, S, kTask>, blocks_for(labels_.numel(), kPlaneThreads), kPlaneThreads, 0, arguments_,
+               slope, gradient.mutable_data_ptr<S>(), strides_of(gradient));
+      });
+      return gradient;
+    }
     with_stored_type([&](auto stored) {
       using S = decltype(stored);
-      S* const to = gradient.mutable_data_ptr<S>();
-      if (planes_) {
-        launch(plane_gradient_kernel<T, S, kTask>, blocks_for(labels_.numel(), kPlaneThreads), kPlaneThreads, 0, arguments_,
-               slope, to, strides_of(gradient));
-      } else {
-        launch(pixel_gradient_kernel<T, S, kTask>, blocks_for(labels_.numel(), kPixelWarps), 32 * kPixelWarps, 0, arguments_,
-               slope, to, strides_of(gradient));
-      }
+      launch(pixel_gradient_kernel<T, S, kTask>, blocks_for(labels_.numel(), kPixelWarps), 32 * kPixelWarps, 0, arguments_,
+             slope, gradient.mutable_data_ptr<S>(), strides_of(gradient));
     });
     return gradient;
   }
 
  private:
   static constexpr int64_t kPixelWarps = 8;
+  // float64 is for checking, and needs no more kernels: a warp takes the fewest classes, and has a pixel wherever these lie.
+  static constexpr int kMostLanes = kMostLanesClasses<T> / 32;
+  static constexpr bool kThreadPixels = std::is_same_v<T, float>;
 
-  int64_t stretches() const { return (arguments_.classes + kMostLanesClasses - 1) / kMostLanesClasses; }
+  int64_t stretches() const { return (arguments_.classes + kMostLanesClasses<T> - 1) / kMostLanesClasses<T>; }
 
   // Over stretches of classes, then over all of them.
   void find_log_sums() {
     const at::Tensor parts = empty({stretches(), labels_.size(0), labels_.size(1), labels_.size(2)});
     const at::Tensor slope_parts = arguments_.slopes == nullptr ? at::Tensor() : at::empty_like(parts);
-    start<8, SoftmaxTask::kLogSums, false>({.log_sums = parts.mutable_data_ptr<T>(),
-                                            .slope_sums = slope_parts.defined() ? slope_parts.mutable_data_ptr<T>() : nullptr});
+    start<kMostLanes, SoftmaxTask::kLogSums, false>(
+        {.log_sums = parts.mutable_data_ptr<T>(),
+         .slope_sums = slope_parts.defined() ? slope_parts.mutable_data_ptr<T>() : nullptr});
     kept_.push_back(parts.logsumexp(0));
     arguments_.log_sum = kept_.back().template mutable_data_ptr<T>();
     if (!slope_parts.defined()) return;
-    kept_.push_back(((parts - kept_.back()).exp_() * slope_parts).sum(0));
+    kept_.push_back(parts.sub(kept_.back()).exp_().mul_(slope_parts).sum(0));
     arguments_.slope_sum = kept_.back().template mutable_data_ptr<T>();
   }
 
@@ -191,8 +202,12 @@ class SoftmaxCall {
     tessera::with_stored_type<T>(arguments_.type, std::forward<Work>(work));
   }
   template <class Work>
+  void with_planes(Work&& work) const {
+    if constexpr (kThreadPixels) with_stored_type(std::forward<Work>(work));
+  }
+  template <class Work>
   void with_packs(Work&& work) const {
-    tessera::with_packs<T>(arguments_.type, *tiles_, std::forward<Work>(work));
+    if constexpr (kThreadPixels) tessera::with_packs<T>(arguments_.type, *tiles_, std::forward<Work>(work));
   }
   template <int K, SoftmaxTask kTask, bool kKnown>
   void start(const CellOutput<T>& to) {

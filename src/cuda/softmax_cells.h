@@ -1,6 +1,7 @@
 #pragma once
 #include "cuda/cell_chunk.h"
-#include "cuda/cell_corners.h"
+#include "cuda/cell_memory.h"
+#include "cuda/cell_row.h"
 #include "cuda/cell_slopes.h"
 #include "cuda/cell_walks.h"
 
@@ -16,23 +17,6 @@
 // own (kLogSums) and known (kKnown) in the one that makes gradients.
 
 namespace tessera {
-
-template <class T>
-inline constexpr int kCellWarps = sizeof(T) == 4 ? 4 : 2;  // in a block; float64 takes twice the shared memory
-
-// What the lanes of a warp tell one another about their pixels, by slot, and what they keep here rather than in registers.
-template <class T, int K>
-struct CellMemory {
-  CellLogits<T> corners[32 * K];
-  LabelParts<T, K> labels;
-  alignas(4 * sizeof(T)) T right[32];  // weight of the right corners
-  alignas(4 * sizeof(T)) T mass[32];   // of the gradient; 0: the slot has no pixel, or it does not count
-  alignas(4 * sizeof(T)) T sum[32];    // of the exponentials of logits less bound and extra
-  alignas(4 * sizeof(T)) T extra[32];  // below the bound, in powers of 2
-  alignas(4 * sizeof(T)) T shift[32];  // of the sums' gradient, where it is known: sum of slope * probability
-  T label_logit[2][32];                // less the bound, times log2(e)
-  int label[32];
-};
 
 template <class T, int K, SoftmaxTask kTask, bool kKnown>
 class CellWalk {
@@ -140,13 +124,11 @@ class CellWalk {
     for (int row = 0; row < rows && row < below; ++row) {
       const int first = row << bits;
       const T down = __shfl_sync(kAllLanes, own.place.down, first);
-      corners_.interpolate(down, left_, step_);
-#pragma unroll
-      for (int k = 0; k < K; ++k) row_slope_[0][k] = row_slope_[1][k] = 0;
+      row_.begin(corners_, down);
       for (int i = 0; i < width; i += kPixelGroup) {
         if ((counted >> (first + i) & ((1u << kPixelGroup) - 1)) != 0) visit_group(first + i);
       }
-      if (gradient_) slopes_.add_row(down, row_slope_);
+      if (gradient_) slopes_.add_row(down, row_.slope);
     }
     __syncwarp();
     if constexpr (kTask == SoftmaxTask::kLogSums) {
@@ -181,7 +163,7 @@ class CellWalk {
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) {
         scale[q] = mass.value[q];
-        exponentials(right.value[q], scale[q] != 0 ? extra.value[q] : T(0), e[q]);
+        row_.exponentials(right.value[q], scale[q] != 0 ? extra.value[q] : T(0), e[q]);
         mean[q] = kTask == SoftmaxTask::kSumsGradient && scale[q] != 0 ? memory_.shift[begin + q] : T(0);
       }
     } else {
@@ -197,8 +179,8 @@ class CellWalk {
           sums_[k] += scale[q] * e[q][k];
         } else {
           const T g = kTask == SoftmaxTask::kSumsGradient ? e[q][k] * (class_slope(k) - mean[q]) : e[q][k];
-          row_slope_[0][k] += to_left * g;
-          row_slope_[1][k] += to_right * g;
+          row_.slope[0][k] += to_left * g;
+          row_.slope[1][k] += to_right * g;
         }
       }
     }
@@ -210,17 +192,14 @@ class CellWalk {
                             T (&mean)[kPixelGroup]) {
     T sums[kPixelGroup];
 #pragma unroll
-    for (int q = 0; q < kPixelGroup; ++q) sums[q] = exponentials(right.value[q], T(0), e[q]);
+    for (int q = 0; q < kPixelGroup; ++q) sums[q] = row_.exponentials(right.value[q], T(0), e[q]);
     T sum = warp_sum_group(sums, lane_);
     if (__any_sync(kAllLanes, sum < kTiny)) {  // the bound was far above the largest logit, and precision is gone
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) {
-        T most = kNoLogit<T>;
-#pragma unroll
-        for (int k = 0; k < K; ++k) most = fmax(most, left_[k] + right.value[q] * step_[k]);
-        most = warp_max(most);
+        const T most = row_.largest(right.value[q]);
         if (lane_ == 0) memory_.extra[begin + q] = most;
-        sums[q] = exponentials(right.value[q], most, e[q]);
+        sums[q] = row_.exponentials(right.value[q], most, e[q]);
       }
       __syncwarp();
       sum = warp_sum_group(sums, lane_);
@@ -247,16 +226,6 @@ class CellWalk {
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) mean[q] = __shfl_sync(kAllLanes, own_mean, 8 * q);
     }
-  }
-
-  __device__ T exponentials(T right, T extra, T (&e)[K]) const {
-    T sum = 0;
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-      e[k] = exp2_fast(left_[k] + right * step_[k] - extra);
-      sum += e[k];
-    }
-    return sum;
   }
 
   // Whether a class is in the own stretch.
@@ -342,7 +311,8 @@ class CellWalk {
   CellSlopes<T, K> slopes_;
   int image_ = 0, top_ = 0;
   bool gradient_ = false;
-  T left_[K], step_[K], row_slope_[2][K], sums_[K];
+  CellRow<T, K> row_;
+  T sums_[K];
   T own_spread_ = 0;  // of label smoothing, over the own stretch of classes
   T *log_sums_ = nullptr, *slope_sums_ = nullptr;
   double value_ = 0;

@@ -1,4 +1,5 @@
-#include <ATen/ATen.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <limits>
 
@@ -87,24 +88,32 @@ __global__ void __launch_bounds__(32 * kArgmaxWarps)
   pairs.flush();
 }
 
-// By the logits' layout and size: tiles or planes where nothing is interpolated, else cells.
+// Where nothing is interpolated: by planes or tiles; false where the classes lie otherwise, or are too many.
+bool start_pixels(const LogitArguments& a, size_t element, const ClassOutput& to) {
+  if (a.strides.column == 1 && (a.strides.channel != 1 || a.classes == 1)) {
+    const int64_t pixels = static_cast<int64_t>(a.images) * a.rows.out * a.columns.out;
+    with_stored_type<float>(a.type, [&](auto stored) {
+      launch(plane_argmax_kernel<float, decltype(stored)>, blocks_for(pixels, kPlaneThreads), kPlaneThreads, 0, a, to);
+    });
+    return true;
+  }
+  const auto tiles = plan_tiles(a, element);
+  if (!tiles) return false;
+  with_packs<float>(a.type, *tiles, [&](auto stored, auto pack) {
+    launch(tile_argmax_kernel<float, decltype(stored), pack()>, static_cast<unsigned>(tiles->cut.count), tiles->cut.pixels,
+           tiles->tile_bytes, a, *tiles, to);
+  });
+  return true;
+}
+
+// By the logits' layout and size: pixels, or cells.
 template <class T>
 void start(const LogitArguments& a, size_t element, const ClassOutput& to) {
-  const int64_t pixels = static_cast<int64_t>(a.images) * a.rows.out * a.columns.out;
-  if (a.rows.in == a.rows.out && a.columns.in == a.columns.out) {
-    if (a.strides.column == 1 && (a.strides.channel != 1 || a.classes == 1)) {
-      return with_stored_type<T>(a.type, [&](auto stored) {
-        launch(plane_argmax_kernel<T, decltype(stored)>, blocks_for(pixels, kPlaneThreads), kPlaneThreads, 0, a, to);
-      });
-    }
-    if (const auto tiles = plan_tiles(a, element)) {
-      return with_packs<T>(a.type, *tiles, [&](auto stored, auto pack) {
-        launch(tile_argmax_kernel<T, decltype(stored), pack()>, static_cast<unsigned>(tiles->cut.count), tiles->cut.pixels,
-               tiles->tile_bytes, a, *tiles, to);
-      });
-    }
+  constexpr bool kMany = std::is_same_v<T, float>;  // float64 is for checking, and needs no more kernels
+  if constexpr (kMany) {
+    if (a.rows.in == a.rows.out && a.columns.in == a.columns.out && start_pixels(a, element, to)) return;
   }
-  if (a.classes > kMostLanesClasses) {
+  if (a.classes > kMostLanesClasses<T>) {
     const int64_t cells = static_cast<int64_t>(a.images) * a.rows.in * a.columns.in;
     return launch(argmax_kernel<T>, blocks_for(cells, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, cells, to);
   }
@@ -114,12 +123,12 @@ void start(const LogitArguments& a, size_t element, const ClassOutput& to) {
     const auto walk = [&](auto kernel) {
       launch(kernel, blocks_for(walks.count, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, walks, to);
     };
-    if (a.classes <= 32) return walk(cell_argmax_kernel<T, S, 1>);
-    if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
-      if (a.classes <= 96) return walk(cell_argmax_kernel<T, S, 3>);
-      if (a.classes <= 160) return walk(cell_argmax_kernel<T, S, 5>);
+    if constexpr (kMany) {
+      if (a.classes > 160) return walk(cell_argmax_kernel<T, S, 8>);
+      if (a.classes > 96) return walk(cell_argmax_kernel<T, S, 5>);
+      if (a.classes > 32) return walk(cell_argmax_kernel<T, S, 3>);
     }
-    walk(cell_argmax_kernel<T, S, 8>);
+    walk(cell_argmax_kernel<T, S, 1>);
   });
 }
 

@@ -1,4 +1,4 @@
-#include <ATen/ATen.h>
+#include <ATen/ops/empty.h>
 
 #include <limits>
 
@@ -160,13 +160,11 @@ void run(const at::Tensor& logits, const at::Tensor& weights, const WindowGrid& 
     launch(kernel, static_cast<unsigned>(blocks), 32 * kRows, 0, logits.const_data_ptr<S>(), a, weights.const_data_ptr<T>(),
            static_cast<int>(blocks_in_row), result.mutable_data_ptr<int16_t>());
   };
-  if (a.classes <= 32) return start(windows_argmax_kernel<T, S, 1>);
   if constexpr (std::is_same_v<T, float>) {  // float64 is for checking, and needs no more kernels
-    if (a.classes <= 96) return start(windows_argmax_kernel<T, S, 3>);
-    start(windows_argmax_kernel<T, S, 5>);
-  } else {
-    start(windows_argmax_kernel<T, S, 2>);
+    if (a.classes > 96) return start(windows_argmax_kernel<T, S, 5>);
+    if (a.classes > 32) return start(windows_argmax_kernel<T, S, 3>);
   }
+  start(windows_argmax_kernel<T, S, 1>);
 }
 
 at::Tensor windows_argmax_cuda(const at::Tensor& logits, const at::Tensor& weights, at::IntArrayRef size,

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/plural.h"
 
 namespace tessera {
 namespace {
@@ -173,9 +174,9 @@ RankShare plan_share(const BatchPlanOptions& options, int rank) {
     if (o.micro_batch == 0 || largest_piece(deals, ranks) <= o.micro_batch) return share_of(deals, static_cast<size_t>(rank));
   }
   fail_usage(
-      "train.micro_batch {} is less than what must stay together: a batch-norm group of {} samples on {} rank{}; raise it, use "
+      "train.micro_batch {} is less than what must stay together: a batch-norm group of {} samples on {} {}; raise it, use "
       "more ranks, or set train.norm_group lower (which defines a different experiment)",
-      o.micro_batch, o.unit, ranks, ranks == 1 ? "" : "s");
+      o.micro_batch, o.unit, ranks, plural(static_cast<int64_t>(ranks), "rank"));
 }
 
 RankShare plan_share_by_group(const BatchPlanOptions& o, int group, int rank) {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "kernels/find_op.h"
+#include "kernels/short_labels.h"
 #include "kernels/upsample_loss_cpu.h"
 #include "tensor/pixel_matrix.h"
 
@@ -94,7 +95,7 @@ at::Tensor classifier_cross_entropy(const PixelClassifier& classifier, const at:
   TSR_CHECK(!options.other_labels.defined(), "the fused classifier takes one label a pixel; make logits for mixed ones");
   TSR_CHECK(labels.dim() == 3 && labels.size(0) == features.size(0) && labels.sizes().slice(1) == features.sizes().slice(2),
             "expected labels of the features' size");
-  return ClassifierLossFunction::apply(features, weight, bias, labels.to(at::kShort).contiguous(), options,
+  return ClassifierLossFunction::apply(features, weight, bias, short_labels(labels), options,
                                        scale.to(features.device(), at::kDouble));
 }
 

@@ -169,6 +169,20 @@ TEST(ClassifierLoss, WhatItTakes) {
   EXPECT_FALSE((PixelClassifier{in.classifier.features.narrow(0, 0, 0), in.classifier.weight, in.classifier.bias}.fits()));
 }
 
+// A GPU cannot be asked without waiting for it: there the result is not a number.
+TEST(ClassifierLoss, LabelsThatAreNoClassDoNotPass) {
+  const auto& [classifier, labels] = make_inputs({19, 64, 2, 2}, at::kBFloat16);
+  for (const int64_t label : {19, -2, 65536 + 3, 65535, -65536}) {
+    SCOPED_TRACE(label);
+    try {
+      const at::Tensor wrong = at::full_like(labels, label, labels.options().dtype(at::kLong));
+      EXPECT_TRUE(std::isnan(classifier_cross_entropy(classifier, wrong, {}, number(1)).item<double>()));
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("expected labels in 0..18"), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(ClassifierLoss, RefusesWhatDoesNotFit) {
   const auto& [classifier, labels] = make_inputs({19, 64, 2, 2}, at::kBFloat16);
   const auto& [features, weight, bias] = classifier;

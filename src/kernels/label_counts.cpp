@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/image.h"
 #include "kernels/find_op.h"
+#include "kernels/short_labels.h"
 
 namespace tessera {
 namespace {
@@ -29,7 +30,7 @@ at::Tensor counts_of_rows(const at::Tensor& labels, int64_t rows, int64_t num_cl
             num_classes);
   static const auto op = find_op<decltype(label_counts_cpu)>("tessera::label_counts");
   const int64_t each = rows > 0 ? labels.numel() / rows : 0;
-  return op.call(labels.to(at::kShort).contiguous().view({rows, each}), num_classes, kIgnoreLabel);
+  return op.call(short_labels(labels).view({rows, each}), num_classes, kIgnoreLabel);
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ TEST(LabelCounts, OthersAreCountedAtTheEnd) {
   const at::Tensor labels = at::tensor({0, 1, 1, kIgnoreLabel, 2, 5, -2}, at::kShort).to(test_device());
   EXPECT_TRUE(label_counts(labels, 2).cpu().equal(at::tensor({1, 2, 3}, at::kLong)));
   EXPECT_TRUE(label_counts(labels.slice(0, 0, 0), 2).cpu().equal(at::zeros({3}, at::kLong)));
+  const at::Tensor wide = at::tensor({65536, 65537, 65535, 32768, -32769, -65536, 1}, at::kLong).to(test_device());
+  EXPECT_TRUE(label_counts(wide, 2).cpu().equal(at::tensor({0, 1, 6}, at::kLong)));
   EXPECT_THROW(label_counts(at::zeros({2}), 2), Error);
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/fused.h"
 #include "kernels/norm_act_cpu.h"
 #include "kernels/norm_act_plain.h"
+#include "kernels/norm_check.h"
 #include "kernels/norm_silence.h"
 
 namespace tessera {
@@ -100,15 +101,6 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
   }
 };
 
-void check_input(const at::Tensor& x, const std::vector<int64_t>& ends) {
-  TSR_CHECK(x.dim() == 4 && x.numel() > 0 && at::isFloatingType(x.scalar_type()),
-            "batch norm expects floating-point (N, C, H, W) with at least one value, got {} of {}", fmt::join(x.sizes(), " x "),
-            toString(x.scalar_type()));
-  bool rises = !ends.empty() && ends.back() == x.size(0);
-  for (size_t i = 0; i < ends.size(); ++i) rises = rises && ends[i] > (i == 0 ? 0 : ends[i - 1]);
-  TSR_CHECK(rises, "batch norm expects groups of samples that rise to {}, got {}", x.size(0), fmt::join(ends, " "));
-}
-
 }  // namespace
 
 at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends) {
@@ -117,7 +109,7 @@ at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends) {
 
 at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends, const at::Tensor& running_mean,
                         const at::Tensor& running_var, double momentum) {
-  check_input(x, ends);
+  check_norm_input(x, ends);
   TSR_CHECK(!running_mean.defined() || (running_mean.numel() == x.size(1) && running_var.numel() == x.size(1)),
             "expected running averages for {} channels", x.size(1));
   const auto optional = [](const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; };
@@ -127,15 +119,9 @@ at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends, c
 
 at::Tensor norm_act(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, const at::Tensor& bias,
                     const at::Tensor& moments, const NormActOptions& options) {
-  check_input(x, options.ends);
-  TSR_CHECK(moments.dim() == 3 && moments.size(0) == static_cast<int64_t>(options.ends.size()) && moments.size(1) == 2 &&
-                moments.size(2) == x.size(1) && moments.scalar_type() == at::kDouble,
-            "expected float64 moments ({} x 2 x {}), got {}", options.ends.size(), x.size(1),
-            fmt::join(moments.sizes(), " x "));
+  check_norm_arguments(x, options.ends, moments, weight, bias);
   TSR_CHECK(!residual.defined() || residual.sizes() == x.sizes(), "expected a residual of {}, got {}",
             fmt::join(x.sizes(), " x "), fmt::join(residual.sizes(), " x "));
-  TSR_CHECK(weight.numel() == x.size(1) && bias.numel() == x.size(1),
-            "expected a weight and a bias for {} channels, got {} and {}", x.size(1), weight.numel(), bias.numel());
   const OptionalTensor added = residual.defined() ? OptionalTensor(residual.to(x.scalar_type())) : std::nullopt;
   return NormActFunction::apply(x, added, weight, bias, moments.contiguous(), options);
 }

@@ -10,6 +10,7 @@
 #include "kernels/fused.h"
 #include "kernels/max_pool_cpu.h"
 #include "kernels/norm_act_cpu.h"
+#include "kernels/norm_check.h"
 #include "kernels/norm_silence.h"
 
 namespace tessera {
@@ -110,10 +111,7 @@ NormPooled norm_pool(const at::Tensor& x, const at::Tensor& weight, const at::Te
   TSR_CHECK(takes_norm_pool(x, weight) && options.relu && before >= 0,
             "expected channels_last features with even sides and a ReLU behind them, got {} of {}", toString(x.scalar_type()),
             fmt::join(x.sizes(), " x "));
-  TSR_CHECK(moments.dim() == 3 && moments.size(0) == static_cast<int64_t>(options.ends.size()) && moments.size(1) == 2 &&
-                moments.size(2) == x.size(1) && moments.scalar_type() == at::kDouble,
-            "expected float64 moments ({} x 2 x {}), got {}", options.ends.size(), x.size(1),
-            fmt::join(moments.sizes(), " x "));
+  check_norm_arguments(x, options.ends, moments, weight, bias);
   const JoinRoom made = room_beside(before, x);
   const auto both = NormPoolFunction::apply(x, weight, bias, moments.contiguous(), options, Place{made.skip});
   return {both[0], both[1], made.room};

@@ -160,6 +160,19 @@ TEST(NormPools, SayWhatDoesNotFit) {
   EXPECT_FALSE(takes_norm_pool(odd, v.weight));
   EXPECT_FALSE(takes_norm_pool(v.x.contiguous(), v.weight));
   EXPECT_THROW(norm_pool(odd, v.weight, v.bias, norm_moments(odd, {2}), v.options, 0), Error);
+  const at::Tensor moments = norm_moments(v.x, {1, 2});
+  const auto with_ends = [&](const std::vector<int64_t>& ends) {
+    NormActOptions options = v.options;
+    options.ends = ends;
+    return norm_pool(v.x, v.weight, v.bias, moments.narrow(0, 0, static_cast<int64_t>(ends.size())), options, 0);
+  };
+  EXPECT_EQ(with_ends({1, 2}).y.sizes(), v.x.sizes());
+  for (const std::vector<int64_t>& wrong : std::vector<std::vector<int64_t>>{{2, 1}, {2, 2}, {0, 2}, {1, 3}, {1}, {}}) {
+    EXPECT_THROW(with_ends(wrong), Error) << ::testing::PrintToString(wrong);
+  }
+  NormActOptions halves = v.options;
+  halves.ends = {1, 2};
+  EXPECT_THROW(norm_pool(v.x, v.weight, v.bias.narrow(0, 0, 7), moments, halves, 0), Error);
 }
 
 }  // namespace

@@ -120,6 +120,7 @@ TEST(UpsampleConfusion, RefusesLabelsThatAreNoClass) {
   const at::Tensor logits = at::zeros({1, 4, 2, 2}).to(test_device());
   EXPECT_THROW(upsample_confusion(logits, at::full({1, 4, 4}, 4, at::kLong).to(test_device())), Error);
   EXPECT_THROW(upsample_confusion(logits, at::full({1, 2, 2}, -2, at::kLong).to(test_device())), Error);
+  EXPECT_THROW(upsample_confusion(logits, at::full({1, 4, 4}, 65536 + 1, at::kLong).to(test_device())), Error);
 }
 
 }  // namespace

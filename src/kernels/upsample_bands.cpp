@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "kernels/axis.h"
+#include "kernels/short_labels.h"
 #include "kernels/simd_level.h"
 
 namespace tessera {
@@ -103,7 +104,7 @@ at::Tensor check_labels(const at::Tensor& logits, const at::Tensor& labels) {
   TSR_CHECK(logits.size(1) > 0 && logits.size(1) <= INT16_MAX, "expected 1 to {} classes, got {}", INT16_MAX, logits.size(1));
   TSR_CHECK(logits.size(2) > 0 && logits.size(3) > 0, "expected logits of at least one pixel, got {}",
             fmt::join(logits.sizes(), " x "));
-  return labels.to(at::kShort).contiguous();
+  return short_labels(labels);
 }
 
 }  // namespace tessera

@@ -52,7 +52,7 @@ class UpsampleBands {
   Axis<T> y_, x_;
 };
 
-// Contiguous int16 labels (N, H, W) that fit the logits. Throws Error when shapes or types do not.
+// Labels (N, H, W) that fit the logits, as short_labels makes them. Throws Error when shapes or types do not.
 at::Tensor check_labels(const at::Tensor& logits, const at::Tensor& labels);
 
 }  // namespace tessera

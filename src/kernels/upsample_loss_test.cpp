@@ -254,21 +254,39 @@ TEST(UpsampleLoss, ExtremeLogitsStayFiniteAndNanIsSeen) {
 }
 
 // A GPU cannot be asked without waiting for it: there the result is not a number.
+void expect_refused(const std::function<at::Tensor()>& call) {
+  try {
+    EXPECT_TRUE(at::isnan(call()).any().item<bool>());
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("expected labels in 0..3"), std::string::npos) << e.what();
+  }
+}
+
 TEST(UpsampleLoss, LabelsThatAreNoClassDoNotPass) {
   const at::Tensor logits = at::zeros({1, 4, 2, 2}).to(test_device());
-  const auto expect_refused = [](const std::function<at::Tensor()>& call) {
-    try {
-      EXPECT_TRUE(at::isnan(call()).any().item<bool>());
-    } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find("expected labels in 0..3"), std::string::npos) << e.what();
-    }
-  };
   const at::Tensor high = at::full({1, 4, 4}, 4, at::kLong).to(test_device()),
                    low = at::full({1, 2, 2}, -2, at::kLong).to(test_device());
   expect_refused([&] { return upsample_cross_entropy(logits, high); });
   expect_refused([&] { return upsample_cross_entropy(logits, low); });
   expect_refused([&] { return upsample_softmax_sums(logits, low); });
   expect_refused([&] { return upsample_softmax_sums(logits, high); });
+}
+
+// Their lower 16 bits are those of a class, or of the ignored label.
+TEST(UpsampleLoss, LabelsBeyondInt16AreNoClass) {
+  const at::Tensor logits = at::zeros({1, 4, 2, 2}).to(test_device());
+  for (const int64_t label : {65536 + 3, 65535, 32768, -65536, -32769}) {
+    SCOPED_TRACE(label);
+    for (const auto type : {at::kInt, at::kLong}) {
+      const at::Tensor labels = at::full({1, 4, 4}, label, type).to(test_device());
+      CrossEntropyOptions mixed;
+      mixed.other_labels = labels;
+      mixed.share = at::full({1}, 0.5, at::kDouble).to(test_device());
+      expect_refused([&] { return upsample_cross_entropy(logits, labels); });
+      expect_refused([&] { return upsample_cross_entropy(logits, at::zeros_like(labels), mixed); });
+      expect_refused([&] { return upsample_softmax_sums(logits, labels); });
+    }
+  }
 }
 
 TEST(UpsampleLoss, RefusesWhatDoesNotFit) {

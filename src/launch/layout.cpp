@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/plural.h"
 #include "launch/numbers.h"
 
 namespace tessera {
@@ -92,8 +93,8 @@ Layout find_layout(const LaunchOptions& options, const RankVariables& variables,
     layout.master_addr = address;
   }
   if (layout.node_rank >= layout.num_nodes) {
-    fail_usage("--node-rank {} (NODE_RANK): {} ranks with {} on each node make {} node{}, ranked from 0", layout.node_rank,
-               layout.world_size, layout.ranks_per_node, layout.num_nodes, layout.num_nodes == 1 ? "" : "s");
+    fail_usage("--node-rank {} (NODE_RANK): {} ranks with {} on each node make {} {}, ranked from 0", layout.node_rank,
+               layout.world_size, layout.ranks_per_node, layout.num_nodes, plural(layout.num_nodes, "node"));
   }
   layout.ranks_here = std::min(layout.ranks_per_node, layout.world_size - layout.node_rank * layout.ranks_per_node);
   return layout;

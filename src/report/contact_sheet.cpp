@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/plural.h"
 #include "report/embedded.h"
 #include "report/html.h"
 #include "report/number_text.h"
@@ -31,7 +32,7 @@ std::string render_contact_sheet(const std::string& title, const std::vector<She
                        {{"title", escape_html(title)},
                         {"style", std::string(embedded_file("theme.css"))},
                         {"theme_script", std::string(embedded_file("theme.js"))},
-                        {"facts", fmt::format("{} {}", count_text(count), count == 1 ? "sample" : "samples")},
+                        {"facts", fmt::format("{} {}", count_text(count), plural(count, "sample"))},
                         {"samples", samples}});
 }
 

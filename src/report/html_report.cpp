@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/plural.h"
 #include "report/embedded.h"
 #include "report/html.h"
 #include "report/number_text.h"
@@ -71,7 +72,7 @@ nlohmann::json confusion_data(const EvalPoint& eval, const std::vector<std::stri
 }
 
 std::string lines_text(int64_t count) {
-  return fmt::format("{} log {}", count_text(count), count == 1 ? "line" : "lines");
+  return fmt::format("{} log {}", count_text(count), plural(count, "line"));
 }
 
 std::string log_notes(const RunHistory& history) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plural.h"
 #include "report/html.h"
 #include "report/number_text.h"
 #include "report/run_totals.h"
@@ -70,7 +71,7 @@ Tile duration_tile(const RunHistory& history) {
   Tile tile{.label = "Duration", .value = duration_text(history.active_seconds > 0 ? history.active_seconds : kNoValue)};
   const auto resumes =
       std::count_if(history.events.begin(), history.events.end(), [](const RunEvent& e) { return e.type == "resume"; });
-  if (resumes > 0) tile.detail = fmt::format("{} {}", resumes, resumes == 1 ? "resume" : "resumes");
+  if (resumes > 0) tile.detail = fmt::format("{} {}", resumes, plural(resumes, "resume"));
   return tile;
 }
 

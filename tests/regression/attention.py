@@ -44,7 +44,7 @@ def pictures(folder):
     write_png(image, 43, 37, lambda y, x: (220, 60, 30) if (y - 14) ** 2 + (x - 20) ** 2 < 90 else (40, 60 + x, 90), channels=3)
 
     text, _ = tessera("attention", "--weights", run, image, "-o", out)
-    check("1 pictures of 1 images" in text, text)
+    check("1 picture of 1 image " in text, text)
     width, height, rows = read_png(out / "a b_layer2_mean.png")
     check((width, height) == (43, 37), "a picture has the size of its image")
 

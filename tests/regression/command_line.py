@@ -53,6 +53,8 @@ def happy_path(folder):
     _, errors = tessera("predict", "--weights", run, "-o", folder / "partly", folder / "broken.png", folder / "data/images", expect=1)
     check("broken.png" in errors and "1 of 13 images could not be read" in errors, errors)
     check(len(list((folder / "partly").rglob("*.png"))) == 12, "one bad image must not stop the others")
+    _, errors = tessera("predict", "--weights", run, "-o", folder / "none", folder / "broken.png", expect=1)
+    check(": 1 image to " in errors and "1 of 1 image could not be read" in errors, errors)
 
     _, errors = tessera("train", config, *options, expect=2)
     check("already holds a run; add --resume" in errors, errors)
