@@ -21,7 +21,7 @@ KERNELS = (
     ("other", r""),
 )
 OPERATIONS = (
-    ("attention", r"scaled_dot_product"),
+    ("attention", r"scaled_dot_product|attention_gradients"),
     ("upsample and loss", r"upsample_|classifier_|label_counts"),
     ("depthwise convolution", r"depthwise"),
     ("convolution, product", r"aten::|patch_rows"),

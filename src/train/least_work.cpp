@@ -13,6 +13,8 @@ namespace {
 
 using Values = c10::ArrayRef<const c10::IValue>;
 
+constexpr std::string_view kAttentionGradients = "tessera::attention_gradients";
+
 struct Found {
   std::mutex mutex;  // backward runs on a thread of its own
   std::map<std::string, LeastWork> by_name;
@@ -70,16 +72,23 @@ void count_flops(Running& run, std::string_view name, Values in) {
     const bool backward = name.ends_with("_backward");
     const at::Tensor& keys = in[backward ? 2 : 1].toTensor();
     run.flops = (backward ? 10 : 4) * numel(in[backward ? 1 : 0]) * static_cast<double>(keys.size(2));
+  } else if (name == kAttentionGradients) {  // (N, T, 3 * heads * d) queries, keys and values
+    run.flops = 10 * numel(in[1]) / 3 * static_cast<double>(in[1].toTensor().size(1));
   }
+}
+
+// All other operations of ours are bound by memory.
+bool is_product(std::string_view name) {
+  return name.starts_with("aten::") || name == kAttentionGradients;
 }
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   auto run = std::make_unique<Running>();
   const std::string_view name = function.name();
-  if (name.starts_with("tessera::")) {
-    run->add(function.inputs());
-  } else if (name.starts_with("aten::")) {
+  if (is_product(name)) {
     count_flops(*run, name, function.inputs());
+  } else if (name.starts_with("tessera::")) {
+    run->add(function.inputs());
   }
   return run;
 }
@@ -88,7 +97,7 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   auto& run = static_cast<Running&>(*context);
   const std::string_view name = function.name();
   const std::vector<c10::IValue>& outputs = function.outputs();
-  if (name.starts_with("tessera::")) run.add(Values(outputs.data(), outputs.size()));
+  if (name.starts_with("tessera::") && !is_product(name)) run.add(Values(outputs.data(), outputs.size()));
   if (run.flops_per_output > 0) run.flops = run.flops_per_output * numel(outputs[0]);
   if (run.flops == 0 && run.bytes == 0) return;
   const std::lock_guard lock(found().mutex);

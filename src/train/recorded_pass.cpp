@@ -14,6 +14,9 @@ constexpr int kPassesBefore = 3;
 // more have kernels long enough to hide the CPU.
 constexpr double kMostMemory = 0.25;
 
+// Shapes that change now and then would cost more than recording gains.
+constexpr int kMostRecordings = 3;
+
 bool alike(const at::Tensor& a, const at::Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
   return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type();
@@ -27,7 +30,7 @@ at::Tensor RecordedPass::run(const std::vector<at::Tensor*>& inputs, const std::
     forget();
     for (const at::Tensor* input : inputs) inputs_.push_back(*input);
   }
-  if (passes_ < kPassesBefore) {
+  if (passes_ < kPassesBefore || (work_ == nullptr && recordings_ == kMostRecordings)) {
     ++passes_;
     return body();
   }
@@ -66,6 +69,7 @@ bool RecordedPass::record(const std::vector<at::Tensor*>& inputs, const std::fun
     given.push_back(*inputs[i]);
     if (given[i].defined()) inputs_[i] = *inputs[i] = given[i].clone();
   }
+  ++recordings_;
   std::string why;
   try {
     work_ = record_(device_.index(), [&] { output_ = body(); });

@@ -39,7 +39,8 @@ class RecordedPass {
   std::unique_ptr<RecordedWork> work_;
   std::vector<at::Tensor> inputs_;  // of the recorded pass; before there is one, of the last
   at::Tensor output_;
-  int passes_ = 0;  // with inputs like these
+  int passes_ = 0;      // with inputs like these
+  int recordings_ = 0;  // of all shapes
 };
 
 }  // namespace tessera

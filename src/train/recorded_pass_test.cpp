@@ -70,6 +70,15 @@ TEST_F(RecordedPassTest, OtherShapesAreRecordedAnew) {
   EXPECT_EQ(recordings, 2);
 }
 
+TEST_F(RecordedPassTest, ShapesThatKeepChangingAreRunInTheEnd) {
+  RecordedPass pass(at::kCPU, count);
+  for (int64_t size = 1; size < 9; ++size) {
+    for (int i = 0; i < 5; ++i) run(pass, i, size);
+  }
+  EXPECT_EQ(recordings, 3);
+  EXPECT_EQ(run(pass, 4, 9)[8].item<double>(), 8);
+}
+
 TEST_F(RecordedPassTest, WhatCannotBeRecordedIsRun) {
   RecordedPass pass(at::kCPU, refuse);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(run(pass, i)[1].item<double>(), 2 * i);
