@@ -1,5 +1,6 @@
 #include "cuda/record.h"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -31,22 +32,29 @@ c10::cuda::CUDAStream recording_stream(c10::DeviceIndex device) {
   return streams.emplace(device, c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device)).first->second;
 }
 
+void quietly(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const c10::Error&) {  // the first reason is the one to report
+  }
+}
+
 class Graph final : public RecordedWork {
  public:
-  Graph(c10::DeviceIndex device, const std::function<void()>& work) {
+  Graph(c10::DeviceIndex device, const std::function<void()>& work) : device_(device) {
     allocator::emptyCache();  // the graph's memory is apart: what earlier passes left behind would lie idle
     const int64_t before = reserved_bytes(device);
     {
       const c10::cuda::CUDAStreamGuard guard(recording_stream(device));
-      // Other threads load data meanwhile and may allocate.
-      graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
       try {
+        // Other threads load data meanwhile and may allocate.
+        graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
         work();
+        graph_.capture_end();
       } catch (...) {
         abandon();
         throw;
       }
-      graph_.capture_end();
     }
     bytes_ = reserved_bytes(device) - before;
     kept_bytes += bytes_;
@@ -58,14 +66,25 @@ class Graph final : public RecordedWork {
   int64_t bytes() const override { return bytes_; }
 
  private:
+  // A recording that is no longer valid cannot end. libtorch's allocators are then still told that it goes on, with a filter
+  // that refers to the graph; where it did end they say that it does not, and have given its memory back.
   void abandon() {
-    try {
-      graph_.capture_end();
-    } catch (const c10::Error&) {  // the first reason is the one to report
-    }
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaStreamIsCapturing(c10::cuda::getCurrentCUDAStream(), &status);
+    if (status != cudaStreamCaptureStatusNone) quietly([&] { graph_.capture_end(); });
     cudaGetLastError();
+    quietly([&] {
+      allocator::endAllocateToPool(device_, pool_);
+      allocator::releasePool(device_, pool_);
+    });
+    quietly([&] {
+      at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool_);
+      at::getHostAllocator(at::kCUDA)->release_pool(pool_);
+    });
   }
 
+  c10::DeviceIndex device_;
+  c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   at::cuda::CUDAGraph graph_;
   int64_t bytes_ = 0;
 };

@@ -282,10 +282,10 @@ bool TrainStep::one_pass_everywhere() const {
 
 at::Tensor TrainStep::run_passes(Inputs& inputs) {
   const std::vector<Pass> passes = share_.passes(micro_batch_);
-  working_.forget();
   if (passes.size() == 1 && !reducer_) {
     inputs.pixels = pixels_of(inputs, passes[0]);
     const auto only_pass = [&] {
+      working_.forget();  // also what a recording left behind that failed
       const at::Tensor loss = forward_loss(inputs, passes[0]);
       backward(loss);
       working_.collect_only_pass();
@@ -293,6 +293,7 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
     };
     return trace_.is_on() ? only_pass() : recorded_.run(inputs.read(), only_pass);
   }
+  working_.forget();
   arena_.grads().zero_();  // for parameters that a loss does not reach
   at::Tensor total = at::zeros({}, at::TensorOptions(device_).dtype(at::kDouble));
   for (size_t i = 0; i < passes.size(); ++i) {

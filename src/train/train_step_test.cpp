@@ -348,6 +348,31 @@ TEST_F(TrainStepGpu, RecordedPassesEndInTheSameBits) {
   expect_recording_changes_nothing(tiny_experiment(mixed), "mixed samples");
 }
 
+// Waits for the GPU in its backward pass too, which no recording allows.
+class CuriousModel : public SegmentationModel {
+ public:
+  explicit CuriousModel(ModelPtr inner) : inner_(register_module("inner", std::move(inner))) {}
+  ModelOutput forward(const at::Tensor& x) override {
+    ModelOutput output = inner_->forward(x);
+    output.logits = output.logits * 1;
+    output.logits.register_hook([](const at::Tensor& slope) { EXPECT_TRUE(std::isfinite(slope.sum().item<double>())); });
+    return output;
+  }
+  std::vector<std::string> head_prefixes() const override { return {}; }
+
+ private:
+  ModelPtr inner_;
+};
+
+TEST_F(TrainStepGpu, WhatCannotBeRecordedIsRunAndChangesNothing) {
+  const Experiment e = tiny_experiment({"train.deterministic=true", "model.unet.dropout=0.3"});
+  const Batch batch = uneven_batch(e);
+  TrainStep step(e, std::make_shared<CuriousModel>(make_model(e.model, {3, 4}, 1)), 4, at::kCUDA);
+  for (int i = 0; i < 8; ++i) step.run(batch, i, 100, 2);
+  EXPECT_FALSE(step.recorded());
+  EXPECT_TRUE(step.arena().params().cpu().equal(weights_of(e, 8, nullptr, at::kCUDA)));
+}
+
 // A real one: allocations of the GPU fail until the micro-batch fits.
 TEST_F(TrainStepGpu, RealOutOfMemoryIsSurvived) {
   const double free_gb = static_cast<double>(cuda_plugin()->gpus()[0].memory_bytes) / 1e9;
