@@ -6,11 +6,12 @@
 
 #include "data/datasets/dataset_factory.h"
 #include "dist/thread_ranks.h"
-#include "support/tiny_experiment.h"
-#include "train/train_step.h"
+#include "support/few_steps.h"
 
 namespace tessera {
 namespace {
+
+using testing::relative_difference;
 
 constexpr int kSteps = 20;
 
@@ -65,10 +66,6 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
     run_on_threads(ranks, false, std::chrono::seconds(300), body);
   }
   return outcome;
-}
-
-double relative_difference(const at::Tensor& a, const at::Tensor& b) {
-  return ((a - b).abs().max() / a.abs().max()).item<double>();
 }
 
 void expect_same(const Outcome& a, const Outcome& b, double tolerance, const std::string& what) {

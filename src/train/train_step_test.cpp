@@ -4,37 +4,18 @@
 #include <torch/types.h>
 
 #include "dist/thread_ranks.h"
-#include "support/small_models.h"
-#include "tensor/device.h"
+#include "support/few_steps.h"
 
 namespace tessera {
 namespace {
 
+using testing::expect_overfits_one_batch;
 using testing::first_batch;
-using testing::small_model;
+using testing::relative_difference;
 using testing::tiny_experiment;
-
-// A batch whose ignored pixels are spread unevenly.
-Batch uneven_batch(const Experiment& e) {
-  Batch batch = first_batch(e);
-  batch.labels[0].fill_(kIgnoreLabel);
-  batch.labels[1].slice(0, 0, 20).fill_(kIgnoreLabel);
-  batch.labels[5].slice(1, 3, 9).fill_(kIgnoreLabel);
-  return batch;
-}
-
-// Weights after some steps on that batch.
-at::Tensor weights_of(const Experiment& e, int steps, at::Tensor* buffers = nullptr, at::Device device = at::kCPU) {
-  const Batch batch = uneven_batch(e);
-  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, device);
-  for (int i = 0; i < steps; ++i) step.run(batch, i, 100, 2);
-  if (buffers != nullptr) *buffers = step.arena().buffers().cpu().clone();
-  return step.arena().params().cpu().clone();
-}
-at::Tensor weights_after(const std::vector<std::string>& overrides, int steps, at::Tensor* buffers = nullptr,
-                         at::Device device = at::kCPU) {
-  return weights_of(tiny_experiment(overrides), steps, buffers, device);
-}
+using testing::uneven_batch;
+using testing::weights_after;
+using testing::weights_of;
 
 // Runs out of memory, in the middle of its forward pass, whenever more than `limit` samples come at once.
 class ThirstyModel : public SegmentationModel {
@@ -51,10 +32,6 @@ class ThirstyModel : public SegmentationModel {
   ModelPtr inner_;
   int64_t limit_;
 };
-
-double relative_difference(const at::Tensor& a, const at::Tensor& b) {
-  return ((a - b).abs().max() / a.abs().max()).item<double>();
-}
 
 // float64, so that only the order of sums differs: 1e-9 is far above its rounding and far below any real difference.
 TEST(TrainStep, MicroBatchChangesNothing) {
@@ -169,16 +146,6 @@ TEST(TrainStep, MovingAverageFollowsParametersAndStatistics) {
   EXPECT_GT(relative_difference(raw, now()), 1e-9);  // and training goes on with its own
 }
 
-void expect_overfits_one_batch(const std::string& precision, at::Device device) {
-  const Experiment e = tiny_experiment({"train.precision=" + precision, "optimizer.type=adamw", "optimizer.lr=0.01"});
-  const Batch batch = first_batch(e);
-  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, device);
-  const double first = step.run(batch, 0, 100, 2).loss.item<double>();
-  double last = first;
-  for (int i = 1; i < 60; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
-  EXPECT_LT(last, first * 0.4) << precision;
-}
-
 TEST(TrainStep, OverfitsOneBatchInEveryPrecision) {
   for (const char* precision : {"fp32", "bf16"}) expect_overfits_one_batch(precision, at::kCPU);
 }
@@ -200,191 +167,6 @@ TEST(TrainStep, BinaryModelHasOneChannel) {
   double last = first;
   for (int i = 1; i < 20; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
   EXPECT_LT(last, first);
-}
-
-const std::vector<std::string> kMixing{"train.mixup.alpha=0.4", "train.mixup.probability=0.5", "train.cutmix.alpha=1",
-                                       "train.cutmix.probability=0.5"};
-
-class TrainStepGpu : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (cuda_plugin() == nullptr || cuda_plugin()->gpus().empty()) GTEST_SKIP() << cuda_status();
-  }
-};
-
-// In float64 a GPU differs from a CPU only by the order of sums.
-TEST_F(TrainStepGpu, EqualsTheCpuInFloat64) {
-  std::vector<std::string> options{"train.precision=fp64", "model.unet.dropout=0.3", "loss.type=ce_dice",
-                                   "optimizer.clip_norm=0.5"};
-  EXPECT_LT(relative_difference(weights_after(options, 10), weights_after(options, 10, nullptr, at::kCUDA)), 1e-9);
-  options.insert(options.end(), kMixing.begin(), kMixing.end());
-  EXPECT_LT(relative_difference(weights_after(options, 10), weights_after(options, 10, nullptr, at::kCUDA)), 1e-9) << "mixed";
-}
-
-TEST_F(TrainStepGpu, MicroBatchChangesNothing) {
-  std::vector<std::string> options{"train.precision=fp64", "model.unet.dropout=0.3", "loss.type=ce_dice"};
-  const at::Tensor whole = weights_after(options, 6, nullptr, at::kCUDA);
-  options.emplace_back("train.micro_batch=2");
-  EXPECT_LT(relative_difference(whole, weights_after(options, 6, nullptr, at::kCUDA)), 1e-9);
-}
-
-TEST_F(TrainStepGpu, OverfitsOneBatchInEveryPrecision) {
-  for (const char* precision : {"fp32", "bf16", "fp16"}) expect_overfits_one_batch(precision, at::kCUDA);
-}
-
-// The last convolution and the loss as one operator, or one after another; each step from the same weights, in half precision.
-TEST_F(TrainStepGpu, TheClassifierMayBeLeftToTheLoss) {
-  for (const char* precision : {"bf16", "fp16"}) {
-    const Experiment e = tiny_experiment({std::string("train.precision=") + precision, "model.unet.channels=[16,32]"});
-    const Batch batch = first_batch(e);
-    at::Tensor losses[2], gradients[2];
-    for (const bool in_loss : {false, true}) {
-      const ModelPtr model = make_model(e.model, {3, 4}, 1);
-      TrainStep step(e, model, 4, at::kCUDA);
-      model->classify_in_loss(in_loss);
-      losses[in_loss] = step.run(batch, 0, 100, 2).loss.cpu();
-      gradients[in_loss] = step.arena().grads().cpu();
-    }
-    EXPECT_NEAR(losses[0].item<double>(), losses[1].item<double>(), 0.01 * losses[0].item<double>()) << precision;
-    EXPECT_LT(relative_difference(gradients[0], gradients[1]), 0.05) << precision;
-    EXPECT_FALSE(losses[0].equal(losses[1])) << precision << ": the two did the same";
-  }
-}
-
-// The first steps may wait (cuDNN tries its algorithms out, a pass is recorded); from then on the program runs ahead of the
-// GPU.
-TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
-  for (const auto& options : std::vector<std::vector<std::string>>{
-           {"loss.type=ce", "optimizer.clip_norm=1", "loss.class_weights=[1,2,3,4]"},
-           {"loss.type=ce_dice", "optimizer.type=adamw", "train.micro_batch=2"},
-           kMixing,
-           {"train.precision=bf16", "model.unet.dropout=0.3", "train.ema.smoothing=0.9"},
-           {"train.precision=bf16", "model.unet.channels=[8,16]"},
-           {"train.precision=fp16", "optimizer.type=adamw", "optimizer.clip_norm=1"},
-           {"train.precision=fp16", "optimizer.type=lamb", "train.ema.half_life=2ba"},
-           {"train.cuda_graph=false", "loss.class_weights=[1,2,3,4]", "optimizer.clip_norm=1"},
-           {"train.cuda_graph=false", "train.precision=bf16", "model.unet.dropout=0.3"}}) {
-    const Experiment e = tiny_experiment(options);
-    Batch batch = first_batch(e);
-    batch.images = batch.images.pin_memory();  // as the trainer's loader does
-    batch.labels = batch.labels.pin_memory();
-    TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-    for (int i = 0; i < 4; ++i) step.run(batch, i, 100, 2);
-    cuda_plugin()->forbid_waiting(true);
-    try {
-      for (int i = 4; i < 7; ++i) step.run(batch, i, 100, 2);
-    } catch (const c10::Error& error) {
-      ADD_FAILURE() << options[0] << ": " << error.what();
-    }
-    cuda_plugin()->forbid_waiting(false);
-  }
-}
-
-// An overflow is seen, and the step skipped, without the program knowing.
-TEST_F(TrainStepGpu, OverflowInFp16SkipsTheStepOnTheDevice) {
-  const Experiment e = tiny_experiment({"train.precision=fp16", "optimizer.type=adamw"});
-  const Batch batch = first_batch(e);
-  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-  const at::Tensor before = step.arena().params().clone();
-  step.scaler().restore({.scale = 1e30, .good_steps = 5, .applied_steps = 7, .skipped_steps = 0});
-  step.run(batch, 0, 100, 2);
-  EXPECT_TRUE(step.arena().params().equal(before));
-  LossScaling now = step.scaler().read();
-  EXPECT_EQ(now.scale, 5e29);
-  EXPECT_EQ(now.good_steps, 0);
-  EXPECT_EQ(now.applied_steps, 7);
-  EXPECT_EQ(now.skipped_steps, 1);
-  step.scaler().restore({.scale = 1024, .good_steps = 1999, .applied_steps = 7, .skipped_steps = 1});
-  step.run(batch, 1, 100, 2);
-  now = step.scaler().read();
-  EXPECT_FALSE(step.arena().params().equal(before));
-  EXPECT_EQ(now.scale, 2048);
-  EXPECT_EQ(now.applied_steps, 8);
-}
-
-void expect_same_bits_twice(const Experiment& e, const std::string& name) {
-  const at::Tensor once = weights_of(e, 10, nullptr, at::kCUDA);
-  EXPECT_TRUE(once.equal(weights_of(e, 10, nullptr, at::kCUDA))) << name;
-}
-
-TEST_F(TrainStepGpu, DeterministicRunsOfEveryModelEndInTheSameBits) {
-  for (const std::string precision : {"train.precision=fp32", "train.precision=bf16"}) {
-    for (const std::string& name : model_names()) {
-      expect_same_bits_twice(small_model(name, {precision, "train.deterministic=true", "loss.type=ce_dice"}), name);
-    }
-    // Enough tokens for attention to be divided among blocks, whose sums could come in any order.
-    expect_same_bits_twice(small_model("segmenter", {precision, "train.deterministic=true", "data.synthetic.size=256",
-                                                     "model.segmenter={patch: 8, width: 128, layers: 2, heads: 2}"}),
-                           "segmenter of 1,025 tokens");
-  }
-}
-
-// On batches that differ, with and without recording.
-void expect_recording_changes_nothing(const Experiment& e, const std::string& name) {
-  at::Tensor weights[2];
-  for (const bool recorded : {false, true}) {
-    Experiment other = e;
-    other.train.cuda_graph = recorded;
-    Batch batch = uneven_batch(e);
-    TrainStep step(other, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-    for (int i = 0; i < 8; ++i) {
-      step.run(batch, i, 100, 2);
-      batch.images = batch.images.flip(2);
-      batch.labels = batch.labels.roll(1, 0);
-      for (int64_t& id : batch.indices) ++id;
-    }
-    EXPECT_EQ(step.recorded(), recorded) << name;
-    weights[recorded] = step.arena().params().cpu();
-  }
-  EXPECT_TRUE(weights[0].equal(weights[1])) << name;
-}
-
-TEST_F(TrainStepGpu, RecordedPassesEndInTheSameBits) {
-  const std::vector<std::string> options{"train.precision=bf16", "train.deterministic=true", "loss.type=ce_dice",
-                                         "loss.class_weights=[1,2,3,4]"};
-  for (const std::string& name : model_names()) expect_recording_changes_nothing(small_model(name, options), name);
-  std::vector<std::string> mixed = kMixing;
-  mixed.insert(mixed.end(), {"model.unet.dropout=0.3", "train.deterministic=true"});
-  expect_recording_changes_nothing(tiny_experiment(mixed), "mixed samples");
-}
-
-// Waits for the GPU in its backward pass too, which no recording allows.
-class CuriousModel : public SegmentationModel {
- public:
-  explicit CuriousModel(ModelPtr inner) : inner_(register_module("inner", std::move(inner))) {}
-  ModelOutput forward(const at::Tensor& x) override {
-    ModelOutput output = inner_->forward(x);
-    output.logits = output.logits * 1;
-    output.logits.register_hook([](const at::Tensor& slope) { EXPECT_TRUE(std::isfinite(slope.sum().item<double>())); });
-    return output;
-  }
-  std::vector<std::string> head_prefixes() const override { return {}; }
-
- private:
-  ModelPtr inner_;
-};
-
-TEST_F(TrainStepGpu, WhatCannotBeRecordedIsRunAndChangesNothing) {
-  const Experiment e = tiny_experiment({"train.deterministic=true", "model.unet.dropout=0.3"});
-  const Batch batch = uneven_batch(e);
-  TrainStep step(e, std::make_shared<CuriousModel>(make_model(e.model, {3, 4}, 1)), 4, at::kCUDA);
-  for (int i = 0; i < 8; ++i) step.run(batch, i, 100, 2);
-  EXPECT_FALSE(step.recorded());
-  EXPECT_TRUE(step.arena().params().cpu().equal(weights_of(e, 8, nullptr, at::kCUDA)));
-}
-
-// A real one: allocations of the GPU fail until the micro-batch fits.
-TEST_F(TrainStepGpu, RealOutOfMemoryIsSurvived) {
-  const double free_gb = static_cast<double>(cuda_plugin()->gpus()[0].memory_bytes) / 1e9;
-  const auto side = static_cast<int64_t>(256 * std::sqrt(free_gb / 4));
-  const Experiment e =
-      tiny_experiment({"data.synthetic.size=64", "data.train.transforms=[{resize: {size: " + std::to_string(side) + "}}]",
-                       "model.unet.channels=[64,64]", "train.batch_size=32", "train.norm_group=1"});
-  const Batch batch = first_batch(e);
-  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-  step.run(batch, 0, 100, 2);
-  EXPECT_GT(step.micro_batch(), 0);
-  EXPECT_TRUE(step.arena().params().isfinite().all().item<bool>());
 }
 
 }  // namespace
