@@ -1,19 +1,18 @@
 #pragma once
 #include "cuda/async_copy.h"
-#include "cuda/classifier_arguments.h"
+#include "cuda/classifier_softmax.h"
+#include "cuda/classifier_sums.h"
 
 namespace tessera {
 
-inline constexpr int kClassifierWarps = 4;    // of a block
-inline constexpr int kWarpPixels = 16;        // a warp's at a time
-inline constexpr int kClassifierRounds = 32;  // how often a warp goes on to other pixels: what all need is loaded once
-
 struct ClassifierOutput {
   double* values;         // (images, tiles): cross entropy of the pixels of each warp's tile
-  PixelSoftmax* softmax;  // (N H W)
   uint16_t* gradient;     // of the features
-  const double* scale;    // null: 1; of the gradient
+  PixelSoftmax* softmax;  // (N H W): for the weights' kernel
+  float* parts;           // (blocks, classes x channels + classes): else the gradients of weight and bias
+  const double* scale;    // null: 1; of the features' gradient
   int tiles;              // of an image
+  int rounds;             // how often a warp goes on to other pixels: what all need is loaded once
 };
 
 // What a block keeps in shared memory, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is.
@@ -25,7 +24,9 @@ struct ClassifierMemory {
   Words turned[32 * kChannels * kClasses * 4];
   Pack<float, 4> bias[16 * kClasses];  // of two classes, twice: what C begins with
   float spread[32 * kClasses];
-  Words features[kClassifierWarps][kWarpPixels * kChannels * 4];
+  static constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
+  Words features[kAdds ? 2 : 1][kBlockPixels * kChannels * 4];  // the next pixels' come while these are still in use
+  Words slopes[kAdds ? kBlockPixels * kClasses * 4 : 1];
 
   __device__ void load(const ClassifierArguments& a) {
     const auto number = [&](int c, int channel) -> unsigned {
@@ -64,12 +65,12 @@ struct ClassifierMemory {
 // The 16 pixels of a warp's tile.
 struct TilePixels {
   int64_t first;
-  int left;  // of the image, from there on
+  int left;  // of the image, from there on; 0 behind the last image
 
   __device__ __forceinline__ TilePixels(const ClassifierArguments& a, int tile, int tiles) {
     const int image = tile / tiles, in_image = (tile - image * tiles) * kWarpPixels;
     first = static_cast<int64_t>(image) * a.image_pixels + in_image;
-    left = a.image_pixels - in_image;
+    left = image < a.images ? a.image_pixels - in_image : 0;
   }
   // Begins to copy their features; lane 4 r + q has parts q of rows r and r + 8.
   template <int kChannels>
@@ -90,121 +91,29 @@ struct TilePixels {
   }
 };
 
-__device__ __forceinline__ float quad_sum(float value) {
-  value += __shfl_xor_sync(kAllLanes, value, 1);
-  return value + __shfl_xor_sync(kAllLanes, value, 2);
-}
-__device__ __forceinline__ float quad_max(float value) {
-  value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
-  return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
-}
-
-// Where a lane's two pixels have their labels. Few of a warp's tiles of 8 classes hold one, and only those are looked through.
-struct LabelPlaces {
-  unsigned tiles = 0;  // of all lanes
-  int place[2];        // from the lane's first class
-
-  __device__ __forceinline__ LabelPlaces(const PixelTarget (&targets)[2]) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int label = targets[h].label;
-      if (label >= 0) tiles |= 1u << label / 8;
-      place[h] = label - 2 * (static_cast<int>(threadIdx.x) % 4);
-    }
-#ifdef __CUDA_ARCH__
-    tiles = __reduce_or_sync(kAllLanes, tiles);
-#else
-    for (int distance = 1; distance < 32; distance *= 2) tiles |= __shfl_xor_sync(kAllLanes, tiles, distance);
-#endif
-  }
-  // work(pixel, number) for the numbers at the labels that the lane has.
-  template <int kTiles, class Work>
-  __device__ __forceinline__ void visit(float (&z)[kTiles][4], const Work& work) const {
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-      if ((tiles >> t & 1) == 0) continue;
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-#pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          if (place[h] == 8 * t + j) work(h, z[t][2 * h + j]);
-        }
-      }
-    }
-  }
-};
-
-// Turns row kRow (0: r, 1: r + 8) of the logits into weight * softmax - spread; returns the lane's part of what the pixel adds
-// to the cross entropy, but for the logit at the label.
-template <int kRow, int kTiles>
-__device__ __forceinline__ float softmax_row(float (&z)[kTiles][4], const PixelTarget& target, float smoothing,
-                                             const float* spread, float& shift) {
-  const int q = static_cast<int>(threadIdx.x) % 4;
-  float most = z[0][2 * kRow], spreads = 0;
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) most = fmaxf(most, z[t][2 * kRow + j]);  // skips what is not a number, which the sum then is
-  }
-  const bool spreads_out = smoothing > 0 && target.label >= 0;
-  if (spreads_out) {
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-      for (int j = 0; j < 2; ++j) spreads += spread[8 * t + 2 * q + j] * z[t][2 * kRow + j];
-    }
-  }
-  most = quad_max(most);
-  const float bound = most * kClassifierLog2E;
-  float sum[2] = {0, 0};
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      float& e = z[t][2 * kRow + j];
-      e = exp2_fast(e * kClassifierLog2E - bound);
-      sum[j] += e;
-    }
-  }
-  const float total = quad_sum(sum[0] + sum[1]), factor = target.mass / total;
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) z[t][2 * kRow + j] *= factor;
-  }
-  if (spreads_out) {
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-      for (int j = 0; j < 2; ++j) z[t][2 * kRow + j] -= spread[8 * t + 2 * q + j];
-    }
-  }
-  shift = bound - log2f(factor);
-  return q == 0 && target.label >= 0 ? target.mass * (most + kClassifierLn2 * log2f(total)) - spreads : -spreads;
-}
-
-// Logits, loss and the features' gradient; a warp has 16 pixels and all their classes in registers. Traffic: the features are
-// read once, their gradient is written once, and 10 bytes a pixel beside. See Note [Matrix tiles of a warp].
+// Logits, loss and gradients; a warp has 16 pixels and all their classes in registers. Traffic: the features are read once,
+// their gradient is written once, and 2 bytes a pixel beside, or 10 where the weights' kernel follows. See Note [Matrix tiles
+// of a warp].
 template <class S, int kClasses, int kChannels>
-__global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChannels <= 2 ? 3 : 2)
+__global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChannels <= 2 ? 3 : 2)
     classifier_pixels_kernel(const ClassifierArguments a, const ClassifierOutput to) {
   constexpr int kTiles = 4 * kClasses;
+  constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
   auto& memory = *shared_memory<ClassifierMemory<kClasses, kChannels>>();
   memory.load(a);
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, r = lane / 4, q = lane % 4;
-  const int all = a.images * to.tiles;
-  int tile = static_cast<int>(blockIdx.x) * kClassifierRounds * kClassifierWarps + warp;
-  const int past = tile + kClassifierRounds * kClassifierWarps, end = past < all ? past : all;
   const float scale = to.scale == nullptr ? 1.0f : static_cast<float>(*to.scale);
-  Words* const features = memory.features[warp];
-  if (tile >= end) return;
+  int tile = static_cast<int>(blockIdx.x) * to.rounds * kClassifierWarps + warp;
   TilePixels next(a, tile, to.tiles);
-  next.begin_features<kChannels>(a, r, q, features);
-  for (; tile < end; tile += kClassifierWarps) {
+  next.begin_features<kChannels>(a, r, q, memory.features[0] + warp * kWarpPixels * kChannels * 4);
+  WeightSums<S, kAdds ? kClasses : 1, kAdds ? kChannels : 1> sums;
+  for (int round = 0; round < to.rounds; ++round, tile += kClassifierWarps) {
     const int64_t pixel = next.first;
     const int left = next.left;
     const int given[2] = {r < left ? a.labels[pixel + r] : a.ignore, r + 8 < left ? a.labels[pixel + r + 8] : a.ignore};
+    const Words* const block_features = memory.features[kAdds ? round % 2 : 0];
+    const Words* const features = block_features + warp * kWarpPixels * kChannels * 4;
     unsigned x[kChannels][2][4];  // A, for each 16 channels
     wait_for_copies();
     __syncwarp();
@@ -213,10 +122,15 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
 #pragma unroll
       for (int k = 0; k < 2; ++k) load_tiles(x[j][k], features + word_place<kChannels>(lane % 16, j, 2 * k + lane / 16));
     }
-    __syncwarp();
-    if (tile + kClassifierWarps < end) {
+    const auto begin_next = [&] {
+      if (round + 1 == to.rounds) return;
       next = TilePixels(a, tile + kClassifierWarps, to.tiles);
-      next.begin_features<kChannels>(a, r, q, features);
+      Words* const place = memory.features[kAdds ? (round + 1) % 2 : 0] + warp * kWarpPixels * kChannels * 4;
+      next.begin_features<kChannels>(a, r, q, place);
+    };
+    if constexpr (!kAdds) {
+      __syncwarp();
+      begin_next();
     }
 
     float z[kTiles][4];
@@ -244,16 +158,25 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
     value += softmax_row<1>(z, targets[1], a.smoothing, memory.spread, shift[1]);
     labels.visit(z, [&](int h, float& slope) { slope -= targets[h].weight; });
     const double sum = warp_sum(static_cast<double>(value));
-    if (lane == 0) to.values[tile] = sum;
+    if (lane == 0 && left > 0) to.values[tile] = sum;
+    if constexpr (kAdds) {
+      sums.add_bias(z);
+    } else {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      if (q == 0 && r + 8 * h < left) to.softmax[pixel + r + 8 * h] = {shift[h], targets[h].label};
+      for (int h = 0; h < 2; ++h) {
+        if (q == 0 && r + 8 * h < left) to.softmax[pixel + r + 8 * h] = {shift[h], targets[h].label};
+      }
     }
     unsigned slope[kTiles / 2][4];
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) slope[t / 2][t % 2 * 2 + h] = pack_pair<S>(z[t][2 * h], z[t][2 * h + 1]);
+    }
+    if constexpr (kAdds) {
+      __syncthreads();  // nobody reads the slopes and features of the round before any more
+      begin_next();
+      sums.keep(slope, memory.slopes);
     }
 
     float d[kChannels][4][4] = {};  // channels 32 j + 8 q + 2 i and the next, of both pixels
@@ -281,6 +204,14 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
         store_pack(reinterpret_cast<unsigned*>(to.gradient + (pixel + r + 8 * h) * a.channels + 32 * j + 8 * q), words);
       }
     }
+    if constexpr (kAdds) {
+      __syncthreads();  // all slopes are there, and with them the features
+      sums.add_weight(block_features, memory.slopes);
+    }
+  }
+  if constexpr (kAdds) {
+    __syncthreads();
+    sums.store(a, to.parts + static_cast<int64_t>(blockIdx.x) * a.classes * (a.channels + 1), memory.slopes);
   }
 }
 

@@ -139,4 +139,19 @@ __device__ __forceinline__ void load_turned(unsigned (&to)[4], const void* row) 
 #endif
 }
 
+// What load_tiles would load, to shared memory.
+__device__ __forceinline__ void store_tiles(void* row, const unsigned (&from)[4]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(row))),
+               "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+               : "memory");
+#else
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto address = reinterpret_cast<unsigned long long>(row);
+  for (int i = 0; i < 4; ++i)
+    reinterpret_cast<unsigned*>(__shfl_sync(kAllLanes, address, 8 * i + lane / 4))[lane % 4] = from[i];
+#endif
+}
+
 }  // namespace tessera
