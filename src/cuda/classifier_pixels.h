@@ -32,8 +32,10 @@ struct ClassifierMemory {
     const auto number = [&](int c, int channel) -> unsigned {
       return c < a.classes && channel < a.channels ? a.weight[c * a.channels + channel] : 0u;
     };
-    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-    for (int i = thread; i < 32 * kClasses * kChannels * 4; i += threads) {
+    constexpr int kThreads = 32 * kClassifierWarps;
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll 2
+    for (int i = thread; i < 32 * kClasses * kChannels * 4; i += kThreads) {
       const int c = i / (kChannels * 4), group = i / 4 % kChannels, part = i % 4;
       Words words;
 #pragma unroll
@@ -43,7 +45,8 @@ struct ClassifierMemory {
       }
       weight[word_place<kChannels>(c, group, part)] = words;
     }
-    for (int i = thread; i < 32 * kChannels * kClasses * 4; i += threads) {
+#pragma unroll 2
+    for (int i = thread; i < 32 * kChannels * kClasses * 4; i += kThreads) {
       const int channel = i % (32 * kChannels), group = i / (32 * kChannels) / 4, part = i / (32 * kChannels) % 4;
       Words words;
 #pragma unroll
@@ -54,34 +57,42 @@ struct ClassifierMemory {
       turned[word_place<kClasses>(channel, group, part)] = words;
     }
     const auto bias_of = [&](int c) { return c < a.classes ? a.bias[c] : kNoClass; };
-    for (int i = thread; i < 16 * kClasses; i += threads) {
+    for (int i = thread; i < 16 * kClasses; i += kThreads) {
       const float first = bias_of(2 * i), second = bias_of(2 * i + 1);
       bias[i] = {first, second, first, second};
     }
-    for (int c = thread; c < 32 * kClasses; c += threads) spread[c] = c < a.classes ? a.spread(c) : 0;
+    for (int c = thread; c < 32 * kClasses; c += kThreads) spread[c] = c < a.classes ? a.spread(c) : 0;
   }
 };
 
 // The 16 pixels of a warp's tile.
 struct TilePixels {
-  int64_t first;
-  int left;  // of the image, from there on; 0 behind the last image
+  int image, tile;
 
-  __device__ __forceinline__ TilePixels(const ClassifierArguments& a, int tile, int tiles) {
-    const int image = tile / tiles, in_image = (tile - image * tiles) * kWarpPixels;
-    first = static_cast<int64_t>(image) * a.image_pixels + in_image;
-    left = image < a.images ? a.image_pixels - in_image : 0;
+  // A tile of all images, each of which has that many.
+  __device__ __forceinline__ TilePixels(int of_all, int tiles) : image(of_all / tiles), tile(of_all - image * tiles) {}
+  __device__ __forceinline__ TilePixels next(int tiles) const {
+    TilePixels result = *this;
+    for (result.tile += kClassifierWarps; result.tile >= tiles; result.tile -= tiles) ++result.image;
+    return result;
+  }
+  __device__ __forceinline__ int64_t first(const ClassifierArguments& a) const {
+    return static_cast<int64_t>(image) * a.image_pixels + tile * kWarpPixels;
+  }
+  // How many pixels the image has from there on; behind the last image 0.
+  __device__ __forceinline__ int left(const ClassifierArguments& a) const {
+    return image < a.images ? a.image_pixels - tile * kWarpPixels : 0;
   }
   // Begins to copy their features; lane 4 r + q has parts q of rows r and r + 8.
   template <int kChannels>
   __device__ __forceinline__ void begin_features(const ClassifierArguments& a, int r, int q, Words* to) const {
-    const uint16_t* const from = a.features + first * a.channels + r * a.channels + 8 * q;
+    const uint16_t* const from = a.features + (first(a) + r) * a.channels + 8 * q;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
 #pragma unroll
       for (int j = 0; j < kChannels; ++j) {
         Words* const place = to + 8 * h * kChannels * 4 + word_place<kChannels>(r, j, q);
-        if (r + 8 * h < left && 32 * j + 8 * q < a.channels) {
+        if (r + 8 * h < left(a) && 32 * j + 8 * q < a.channels) {
           begin_copy(place, from + 8 * h * a.channels + 32 * j);
         } else {
           *place = Words{};
@@ -104,13 +115,12 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, r = lane / 4, q = lane % 4;
   const float scale = to.scale == nullptr ? 1.0f : static_cast<float>(*to.scale);
-  int tile = static_cast<int>(blockIdx.x) * to.rounds * kClassifierWarps + warp;
-  TilePixels next(a, tile, to.tiles);
-  next.begin_features<kChannels>(a, r, q, memory.features[0] + warp * kWarpPixels * kChannels * 4);
+  TilePixels pixels(static_cast<int>(blockIdx.x) * to.rounds * kClassifierWarps + warp, to.tiles);
+  pixels.begin_features<kChannels>(a, r, q, memory.features[0] + warp * kWarpPixels * kChannels * 4);
   WeightSums<S, kAdds ? kClasses : 1, kAdds ? kChannels : 1> sums;
-  for (int round = 0; round < to.rounds; ++round, tile += kClassifierWarps) {
-    const int64_t pixel = next.first;
-    const int left = next.left;
+  for (int round = 0; round < to.rounds; ++round, pixels = pixels.next(to.tiles)) {
+    const int64_t pixel = pixels.first(a);
+    const int left = pixels.left(a);
     const int given[2] = {r < left ? a.labels[pixel + r] : a.ignore, r + 8 < left ? a.labels[pixel + r + 8] : a.ignore};
     const Words* const block_features = memory.features[kAdds ? round % 2 : 0];
     const Words* const features = block_features + warp * kWarpPixels * kChannels * 4;
@@ -124,9 +134,8 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
     }
     const auto begin_next = [&] {
       if (round + 1 == to.rounds) return;
-      next = TilePixels(a, tile + kClassifierWarps, to.tiles);
       Words* const place = memory.features[kAdds ? (round + 1) % 2 : 0] + warp * kWarpPixels * kChannels * 4;
-      next.begin_features<kChannels>(a, r, q, place);
+      pixels.next(to.tiles).begin_features<kChannels>(a, r, q, place);
     };
     if constexpr (!kAdds) {
       __syncwarp();
@@ -154,11 +163,10 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
     const LabelPlaces labels(targets);
     float value = 0, shift[2];
     labels.visit(z, [&](int h, float& logit) { value -= targets[h].weight * logit; });
-    value += softmax_row<0>(z, targets[0], a.smoothing, memory.spread, shift[0]);
-    value += softmax_row<1>(z, targets[1], a.smoothing, memory.spread, shift[1]);
+    value += softmax_rows(z, targets, a.smoothing, memory.spread, shift);
     labels.visit(z, [&](int h, float& slope) { slope -= targets[h].weight; });
     const double sum = warp_sum(static_cast<double>(value));
-    if (lane == 0 && left > 0) to.values[tile] = sum;
+    if (lane == 0 && left > 0) to.values[pixels.image * to.tiles + pixels.tile] = sum;
     if constexpr (kAdds) {
       sums.add_bias(z);
     } else {

@@ -34,66 +34,78 @@ struct LabelPlaces {
   template <int kTiles, class Work>
   __device__ __forceinline__ void visit(float (&z)[kTiles][4], const Work& work) const {
 #pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-      if ((tiles >> t & 1) == 0) continue;
+    for (int group = 0; group < kTiles; group += 4) {
+      if ((tiles >> group & 15) == 0) continue;
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
+      for (int t = group; t < group + 4; ++t) {
+        if ((tiles >> t & 1) == 0) continue;
 #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          if (place[h] == 8 * t + j) work(h, z[t][2 * h + j]);
+        for (int k = 0; k < 4; ++k) {
+          if (place[k / 2] == 8 * t + k % 2) work(k / 2, z[t][k]);
         }
       }
     }
   }
 };
 
-// Turns row kRow (0: r, 1: r + 8) of the logits into weight * softmax - spread; returns the lane's part of what the pixel adds
-// to the cross entropy, but for the logit at the label.
-template <int kRow, int kTiles>
-__device__ __forceinline__ float softmax_row(float (&z)[kTiles][4], const PixelTarget& target, float smoothing,
-                                             const float* spread, float& shift) {
+// Turns the logits of a lane's two pixels into weight * softmax - spread; returns the lane's part of what they add to the cross
+// entropy, but for the logits at the labels. Both at once: neither's chains of maxima and sums would keep a GPU busy.
+template <int kTiles>
+__device__ __forceinline__ float softmax_rows(float (&z)[kTiles][4], const PixelTarget (&targets)[2], float smoothing,
+                                              const float* spread, float (&shift)[2]) {
   const int q = static_cast<int>(threadIdx.x) % 4;
-  float most = z[0][2 * kRow], spreads = 0;
+  const auto spread_of = [&](int t) { return load_pack<2>(spread + 8 * t + 2 * q); };
+  float most[4] = {z[0][0], z[0][1], z[0][2], z[0][3]}, sum[4] = {0, 0, 0, 0}, value = 0;
 #pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
+  for (int t = 1; t < kTiles; ++t) {
 #pragma unroll
-    for (int j = 0; j < 2; ++j) most = fmaxf(most, z[t][2 * kRow + j]);  // skips what is not a number, which the sum then is
+    for (int k = 0; k < 4; ++k) most[k] = fmaxf(most[k], z[t][k]);  // skips what is not a number, which the sum then is
   }
-  const bool spreads_out = smoothing > 0 && target.label >= 0;
-  if (spreads_out) {
+  if (smoothing > 0) {
+    float spreads[2] = {0, 0};
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
+      const Pack<float, 2> by = spread_of(t);
 #pragma unroll
-      for (int j = 0; j < 2; ++j) spreads += spread[8 * t + 2 * q + j] * z[t][2 * kRow + j];
+      for (int k = 0; k < 4; ++k) spreads[k / 2] += by.value[k % 2] * z[t][k];
     }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) value -= targets[h].label >= 0 ? spreads[h] : 0;
   }
-  most = quad_max(most);
-  const float bound = most * kClassifierLog2E;
-  float sum[2] = {0, 0};
+  float factor[2], bound[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) bound[h] = kClassifierLog2E * quad_max(fmaxf(most[2 * h], most[2 * h + 1]));
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      float& e = z[t][2 * kRow + j];
-      e = exp2_fast(e * kClassifierLog2E - bound);
-      sum[j] += e;
+    for (int k = 0; k < 4; ++k) {
+      z[t][k] = exp2_fast(z[t][k] * kClassifierLog2E - bound[k / 2]);
+      sum[k] += z[t][k];
     }
   }
-  const float total = quad_sum(sum[0] + sum[1]), factor = divide_fast(target.mass, total);
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float total = quad_sum(sum[2 * h] + sum[2 * h + 1]);
+    factor[h] = divide_fast(targets[h].mass, total);
+    shift[h] = bound[h] - log2f(factor[h]);
+    if (q == 0 && targets[h].label >= 0) value += targets[h].mass * kClassifierLn2 * (bound[h] + log2f(total));
+  }
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-    for (int j = 0; j < 2; ++j) z[t][2 * kRow + j] *= factor;
+    for (int k = 0; k < 4; ++k) z[t][k] *= factor[k / 2];
   }
-  if (spreads_out) {
+  if (smoothing > 0) {
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
+      const Pack<float, 2> by = spread_of(t);
 #pragma unroll
-      for (int j = 0; j < 2; ++j) z[t][2 * kRow + j] -= spread[8 * t + 2 * q + j];
+      for (int k = 0; k < 4; ++k) {
+        if (targets[k / 2].label >= 0) z[t][k] -= by.value[k % 2];
+      }
     }
   }
-  shift = bound - log2f(factor);
-  return q == 0 && target.label >= 0 ? target.mass * (most + kClassifierLn2 * log2f(total)) - spreads : -spreads;
+  return value;
 }
 
 }  // namespace tessera
