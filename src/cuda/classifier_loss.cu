@@ -77,12 +77,11 @@ class ClassifierCall {
   template <class S, int kClasses, int kChannels>
   void visit_pixels(const double* scale) {
     constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
+    const unsigned all_rounds = blocks_for(values.numel(), kClassifierWarps);
+    const unsigned rounds = blocks_for(all_rounds, kClassifierBlocks), blocks = blocks_for(all_rounds, rounds);
     const int64_t pixels = static_cast<int64_t>(arguments_.images) * arguments_.image_pixels;
-    const unsigned all_rounds = blocks_for(values.numel(), kClassifierWarps),
-                   rounds = blocks_for(all_rounds, kClassifierBlocks);
-    const unsigned blocks = blocks_for(all_rounds, rounds);
-    const at::Tensor softmax = empty({kAdds ? 0 : pixels, 2}, at::kFloat),
-                     parts = empty({kAdds ? blocks : 0, columns()}, at::kFloat);
+    const at::Tensor softmax = empty({kAdds ? 0 : pixels, 2}, at::kFloat);
+    const at::Tensor parts = empty({kAdds ? blocks : 0, columns()}, at::kFloat);
     const ClassifierOutput to{values.mutable_data_ptr<double>(),
                               static_cast<uint16_t*>(gradient.mutable_data_ptr()),
                               static_cast<PixelSoftmax*>(softmax.mutable_data_ptr()),
@@ -92,12 +91,16 @@ class ClassifierCall {
                               static_cast<int>(rounds)};
     launch(classifier_pixels_kernel<S, kClasses, kChannels>, blocks, 32 * kClassifierWarps,
            sizeof(ClassifierMemory<kClasses, kChannels>), arguments_, to);
-    kAdds ? add_up(parts) : sum_weights<S, kChannels>(to.softmax);
+    if constexpr (kAdds) {
+      add_up(parts);
+    } else {
+      sum_weights<S, kChannels>(to.softmax);
+    }
   }
   template <class S, int kChannels>
   void sum_weights(const PixelSoftmax* softmax) {
     const WeightPlan plan = plan_weights<kChannels>(arguments_);
-    const at::Tensor parts = empty({plan.parts(), columns()}, at::kFloat);
+    const at::Tensor parts = empty({plan.blocks(), columns()}, at::kFloat);
     launch(classifier_weights_kernel<S, kChannels>, static_cast<unsigned>(plan.blocks()), plan.threads(),
            sizeof(WeightMemory<kChannels>), arguments_, plan, softmax, parts.mutable_data_ptr<float>());
     add_up(parts);
