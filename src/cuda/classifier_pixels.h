@@ -16,45 +16,47 @@ struct ClassifierOutput {
 };
 
 // What a block keeps in shared memory, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is.
-// `weight` has a row for each class, `turned` one for each channel: in the order in which a lane's words of B follow one
-// another.
+// `weight` and `turned` are the B of two products, as a lane's words of two neighbouring tiles.
 template <int kClasses, int kChannels>
 struct ClassifierMemory {
-  Words weight[32 * kClasses * kChannels * 4];
-  Words turned[32 * kChannels * kClasses * 4];
-  Pack<float, 4> bias[16 * kClasses];  // of two classes, twice: what C begins with
-  float spread[32 * kClasses];
   static constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
+  Words weight[2 * kChannels][2 * kClasses][32];  // (16 channels, 2 x 8 classes, lane)
+  Words turned[2 * kClasses][2 * kChannels][32];  // (16 classes, 2 x 8 channels, lane)
+  Pack<float, 4> bias[16 * kClasses];             // of two classes, twice: what C begins with
+  float spread[32 * kClasses];
   Words features[kAdds ? 2 : 1][kBlockPixels * kChannels * 4];  // the next pixels' come while these are still in use
   Words slopes[kAdds ? kBlockPixels * kClasses * 4 : 1];
+
+  // Column r of tile n of the channels: so a lane's numbers of four tiles lie side by side in the gradient.
+  static __device__ int channel_of(int n, int r) { return n / 4 * 32 + r / 2 * 8 + n % 4 * 2 + r % 2; }
 
   __device__ void load(const ClassifierArguments& a) {
     const auto number = [&](int c, int channel) -> unsigned {
       return c < a.classes && channel < a.channels ? a.weight[c * a.channels + channel] : 0u;
     };
     constexpr int kThreads = 32 * kClassifierWarps;
-    const int thread = static_cast<int>(threadIdx.x);
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, r = lane / 4, q = lane % 4;
 #pragma unroll 2
-    for (int i = thread; i < 32 * kClasses * kChannels * 4; i += kThreads) {
-      const int c = i / (kChannels * 4), group = i / 4 % kChannels, part = i % 4;
+    for (int i = thread / 32; i < 4 * kClasses * kChannels; i += kClassifierWarps) {
+      const int first = i / (2 * kClasses), pair = i % (2 * kClasses);
       Words words;
 #pragma unroll
-      for (int t = 0; t < 4; ++t) {
-        const int channel = 32 * group + 8 * t + 2 * part;
-        words.value[t] = number(c, channel) | number(c, channel + 1) << 16;
+      for (int k = 0; k < 4; ++k) {
+        const int c = 16 * pair + k / 2 * 8 + r, channel = 16 * first + k % 2 * 8 + 2 * q;
+        words.value[k] = number(c, channel) | number(c, channel + 1) << 16;
       }
-      weight[word_place<kChannels>(c, group, part)] = words;
+      weight[first][pair][lane] = words;
     }
 #pragma unroll 2
-    for (int i = thread; i < 32 * kChannels * kClasses * 4; i += kThreads) {
-      const int channel = i % (32 * kChannels), group = i / (32 * kChannels) / 4, part = i / (32 * kChannels) % 4;
+    for (int i = thread / 32; i < 4 * kClasses * kChannels; i += kClassifierWarps) {
+      const int first = i / (2 * kChannels), pair = i % (2 * kChannels);
       Words words;
 #pragma unroll
-      for (int t = 0; t < 4; ++t) {
-        const int c = 32 * group + 8 * t + 2 * part;
-        words.value[t] = number(c, channel) | number(c + 1, channel) << 16;
+      for (int k = 0; k < 4; ++k) {
+        const int c = 16 * first + k % 2 * 8 + 2 * q, channel = channel_of(2 * pair + k / 2, r);
+        words.value[k] = number(c, channel) | number(c + 1, channel) << 16;
       }
-      turned[word_place<kClasses>(channel, group, part)] = words;
+      turned[first][pair][lane] = words;
     }
     const auto bias_of = [&](int c) { return c < a.classes ? a.bias[c] : kNoClass; };
     for (int i = thread; i < 16 * kClasses; i += kThreads) {
@@ -124,14 +126,12 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
     const int given[2] = {r < left ? a.labels[pixel + r] : a.ignore, r + 8 < left ? a.labels[pixel + r + 8] : a.ignore};
     const Words* const block_features = memory.features[kAdds ? round % 2 : 0];
     const Words* const features = block_features + warp * kWarpPixels * kChannels * 4;
-    unsigned x[kChannels][2][4];  // A, for each 16 channels
+    unsigned x[2 * kChannels][4];  // A, for each 16 channels
     wait_for_copies();
     __syncwarp();
 #pragma unroll
-    for (int j = 0; j < kChannels; ++j) {
-#pragma unroll
-      for (int k = 0; k < 2; ++k) load_tiles(x[j][k], features + word_place<kChannels>(lane % 16, j, 2 * k + lane / 16));
-    }
+    for (int k = 0; k < 2 * kChannels; ++k)
+      load_tiles(x[k], features + word_place<kChannels>(lane % 16, k / 2, k % 2 * 2 + lane / 16));
     const auto begin_next = [&] {
       if (round + 1 == to.rounds) return;
       Words* const place = memory.features[kAdds ? (round + 1) % 2 : 0] + warp * kWarpPixels * kChannels * 4;
@@ -150,12 +150,12 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
       for (int k = 0; k < 4; ++k) z[t][k] = bias.value[k];
     }
 #pragma unroll
-    for (int j = 0; j < kChannels; ++j) {
+    for (int k = 0; k < 2 * kChannels; ++k) {
 #pragma unroll
-      for (int t = 0; t < kTiles; ++t) {
-        const Words w = memory.weight[8 * t * kChannels * 4 + word_place<kChannels>(r, j, q)];
-        multiply_tiles<S>(z[t], x[j][0], w.value[0], w.value[1]);
-        multiply_tiles<S>(z[t], x[j][1], w.value[2], w.value[3]);
+      for (int t = 0; t < kTiles; t += 2) {
+        const Words w = memory.weight[k][t / 2][lane];
+        multiply_tiles<S>(z[t], x[k], w.value[0], w.value[1]);
+        multiply_tiles<S>(z[t + 1], x[k], w.value[2], w.value[3]);
       }
     }
 
@@ -187,18 +187,14 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
       sums.keep(slope, memory.slopes);
     }
 
-    float d[kChannels][4][4] = {};  // channels 32 j + 8 q + 2 i and the next, of both pixels
+    float d[4 * kChannels][4] = {};  // tile 4 j + i: channels 32 j + 8 q + 2 i and the next, of both pixels
 #pragma unroll
-    for (int g = 0; g < kClasses; ++g) {
+    for (int k = 0; k < 2 * kClasses; ++k) {
 #pragma unroll
-      for (int j = 0; j < kChannels; ++j) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          // Of channel 32 j + 8 (r / 2) + 2 i + r % 2.
-          const Words w = memory.turned[(32 * j + r / 2 * 8) * kClasses * 4 + word_place<kClasses>(2 * i + r % 2, g, q)];
-          multiply_tiles<S>(d[j][i], slope[2 * g], w.value[0], w.value[1]);
-          multiply_tiles<S>(d[j][i], slope[2 * g + 1], w.value[2], w.value[3]);
-        }
+      for (int n = 0; n < 4 * kChannels; n += 2) {
+        const Words w = memory.turned[k][n / 2][lane];
+        multiply_tiles<S>(d[n], slope[k], w.value[0], w.value[1]);
+        multiply_tiles<S>(d[n + 1], slope[k], w.value[2], w.value[3]);
       }
     }
 #pragma unroll
@@ -208,7 +204,10 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
         if (r + 8 * h >= left || 32 * j + 8 * q >= a.channels) continue;
         Words words;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) words.value[i] = pack_pair<S>(scale * d[j][i][2 * h], scale * d[j][i][2 * h + 1]);
+        for (int i = 0; i < 4; ++i) {
+          const float(&of_tile)[4] = d[4 * j + i];
+          words.value[i] = pack_pair<S>(scale * of_tile[2 * h], scale * of_tile[2 * h + 1]);
+        }
         store_pack(reinterpret_cast<unsigned*>(to.gradient + (pixel + r + 8 * h) * a.channels + 32 * j + 8 * q), words);
       }
     }
