@@ -24,6 +24,7 @@ struct ClassifierMemory {
   Words turned[2 * kClasses][2 * kChannels][32];  // (16 classes, 2 x 8 channels, lane)
   Pack<float, 4> bias[16 * kClasses];             // of two classes, twice: what C begins with
   float spread[32 * kClasses];
+  float scale;                                                  // of the features' gradient
   Words features[kAdds ? 2 : 1][kBlockPixels * kChannels * 4];  // the next pixels' come while these are still in use
   Words slopes[kAdds ? kBlockPixels * kClasses * 4 : 1];
 
@@ -114,9 +115,9 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
   constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
   auto& memory = *shared_memory<ClassifierMemory<kClasses, kChannels>>();
   memory.load(a);
+  if (threadIdx.x == 0) memory.scale = to.scale == nullptr ? 1.0f : static_cast<float>(*to.scale);
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, r = lane / 4, q = lane % 4;
-  const float scale = to.scale == nullptr ? 1.0f : static_cast<float>(*to.scale);
   TilePixels pixels(static_cast<int>(blockIdx.x) * to.rounds * kClassifierWarps + warp, to.tiles);
   pixels.begin_features<kChannels>(a, r, q, memory.features[0] + warp * kWarpPixels * kChannels * 4);
   WeightSums<S, kAdds ? kClasses : 1, kAdds ? kChannels : 1> sums;
@@ -187,6 +188,7 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
       sums.keep(slope, memory.slopes);
     }
 
+    const float scale = memory.scale;
     float d[4 * kChannels][4] = {};  // tile 4 j + i: channels 32 j + 8 q + 2 i and the next, of both pixels
 #pragma unroll
     for (int k = 0; k < 2 * kClasses; ++k) {
