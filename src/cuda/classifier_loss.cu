@@ -10,6 +10,8 @@ namespace {
 
 using OptionalTensor = std::optional<at::Tensor>;
 
+constexpr int64_t kClassifierBlocks = 528;  // at most; fixed: the order of sums must not depend on the GPU
+
 // One call's arguments, and the tensors that it makes.
 class ClassifierCall {
  public:
@@ -34,7 +36,6 @@ class ClassifierCall {
     }
     tiles_ = (arguments_.image_pixels + kWarpPixels - 1) / kWarpPixels;
     values = empty({arguments_.images, tiles_}, at::kDouble);
-    softmax_ = empty({static_cast<int64_t>(arguments_.images) * arguments_.image_pixels, 2}, at::kFloat);
     gradient = at::empty(features.sizes(), features.options().memory_format(at::MemoryFormat::ChannelsLast));
   }
 
@@ -72,28 +73,45 @@ class ClassifierCall {
       TORCH_CHECK(kChannels <= 2 && class_groups <= 8, "the fused classifier does not take so many classes and channels");
       visit_pixels<S, 8, kChannels <= 2 ? kChannels : 2>(scale);
     }
-    sum_weights<S, kChannels>();
   }
   template <class S, int kClasses, int kChannels>
   void visit_pixels(const double* scale) {
-    const ClassifierOutput to{values.mutable_data_ptr<double>(), softmax(), static_cast<uint16_t*>(gradient.mutable_data_ptr()),
-                              scale, tiles_};
-    launch(classifier_pixels_kernel<S, kClasses, kChannels>, blocks_for(values.numel(), kClassifierWarps * kClassifierRounds),
-           32 * kClassifierWarps, sizeof(ClassifierMemory<kClasses, kChannels>), arguments_, to);
+    constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
+    const unsigned all_rounds = blocks_for(values.numel(), kClassifierWarps);
+    const unsigned rounds = blocks_for(all_rounds, kClassifierBlocks), blocks = blocks_for(all_rounds, rounds);
+    const int64_t pixels = static_cast<int64_t>(arguments_.images) * arguments_.image_pixels;
+    const at::Tensor softmax = empty({kAdds ? 0 : pixels, 2}, at::kFloat);
+    const at::Tensor parts = empty({kAdds ? blocks : 0, columns()}, at::kFloat);
+    const ClassifierOutput to{values.mutable_data_ptr<double>(),
+                              static_cast<uint16_t*>(gradient.mutable_data_ptr()),
+                              static_cast<PixelSoftmax*>(softmax.mutable_data_ptr()),
+                              parts.mutable_data_ptr<float>(),
+                              scale,
+                              tiles_,
+                              static_cast<int>(rounds)};
+    launch(classifier_pixels_kernel<S, kClasses, kChannels>, blocks, 32 * kClassifierWarps,
+           sizeof(ClassifierMemory<kClasses, kChannels>), arguments_, to);
+    if constexpr (kAdds) {
+      add_up(parts);
+    } else {
+      sum_weights<S, kChannels>(to.softmax);
+    }
   }
   template <class S, int kChannels>
-  void sum_weights() {
+  void sum_weights(const PixelSoftmax* softmax) {
     const WeightPlan plan = plan_weights<kChannels>(arguments_);
-    const int64_t columns = static_cast<int64_t>(arguments_.classes) * (arguments_.channels + 1);
-    const at::Tensor parts = empty({plan.parts(), columns}, at::kFloat);
-    weight_sums = empty({columns}, at::kFloat);
+    const at::Tensor parts = empty({plan.blocks(), columns()}, at::kFloat);
     launch(classifier_weights_kernel<S, kChannels>, static_cast<unsigned>(plan.blocks()), plan.threads(),
-           sizeof(WeightMemory<kChannels>), arguments_, plan, softmax(), parts.mutable_data_ptr<float>());
-    column_sums(parts.const_data_ptr<float>(), weight_sums.mutable_data_ptr<float>(), plan.parts(), columns);
+           sizeof(WeightMemory<kChannels>), arguments_, plan, softmax, parts.mutable_data_ptr<float>());
+    add_up(parts);
   }
-  PixelSoftmax* softmax() const { return static_cast<PixelSoftmax*>(softmax_.mutable_data_ptr()); }
+  void add_up(const at::Tensor& parts) {
+    weight_sums = empty({columns()}, at::kFloat);
+    column_sums(parts.const_data_ptr<float>(), weight_sums.mutable_data_ptr<float>(), parts.size(0), columns());
+  }
+  int64_t columns() const { return static_cast<int64_t>(arguments_.classes) * (arguments_.channels + 1); }
 
-  at::Tensor features_, class_weights_, softmax_;
+  at::Tensor features_, class_weights_;
   ClassifierArguments arguments_;
   int tiles_;
 };

@@ -1,86 +1,101 @@
 #pragma once
 #include "cuda/async_copy.h"
-#include "cuda/classifier_arguments.h"
+#include "cuda/classifier_softmax.h"
+#include "cuda/classifier_sums.h"
 
 namespace tessera {
 
-inline constexpr int kClassifierWarps = 4;    // of a block
-inline constexpr int kWarpPixels = 16;        // a warp's at a time
-inline constexpr int kClassifierRounds = 32;  // how often a warp goes on to other pixels: what all need is loaded once
-
 struct ClassifierOutput {
   double* values;         // (images, tiles): cross entropy of the pixels of each warp's tile
-  PixelSoftmax* softmax;  // (N H W)
   uint16_t* gradient;     // of the features
-  const double* scale;    // null: 1; of the gradient
+  PixelSoftmax* softmax;  // (N H W): for the weights' kernel
+  float* parts;           // (blocks, classes x channels + classes): else the gradients of weight and bias
+  const double* scale;    // null: 1; of the features' gradient
   int tiles;              // of an image
+  int rounds;             // how often a warp goes on to other pixels: what all need is loaded once
 };
 
 // What a block keeps in shared memory, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is.
-// `weight` has a row for each class, `turned` one for each channel: in the order in which a lane's words of B follow one
-// another.
+// `weight` and `turned` are the B of two products, as a lane's words of two neighbouring tiles.
 template <int kClasses, int kChannels>
 struct ClassifierMemory {
-  Words weight[32 * kClasses * kChannels * 4];
-  Words turned[32 * kChannels * kClasses * 4];
-  Pack<float, 4> bias[16 * kClasses];  // of two classes, twice: what C begins with
+  static constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
+  Words weight[2 * kChannels][2 * kClasses][32];  // (16 channels, 2 x 8 classes, lane)
+  Words turned[2 * kClasses][2 * kChannels][32];  // (16 classes, 2 x 8 channels, lane)
+  Pack<float, 4> bias[16 * kClasses];             // of two classes, twice: what C begins with
   float spread[32 * kClasses];
-  Words features[kClassifierWarps][kWarpPixels * kChannels * 4];
+  float scale;                                                  // of the features' gradient
+  Words features[kAdds ? 2 : 1][kBlockPixels * kChannels * 4];  // the next pixels' come while these are still in use
+  Words slopes[kAdds ? kBlockPixels * kClasses * 4 : 1];
+
+  // Column r of tile n of the channels: so a lane's numbers of four tiles lie side by side in the gradient.
+  static __device__ int channel_of(int n, int r) { return n / 4 * 32 + r / 2 * 8 + n % 4 * 2 + r % 2; }
 
   __device__ void load(const ClassifierArguments& a) {
     const auto number = [&](int c, int channel) -> unsigned {
       return c < a.classes && channel < a.channels ? a.weight[c * a.channels + channel] : 0u;
     };
-    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-    for (int i = thread; i < 32 * kClasses * kChannels * 4; i += threads) {
-      const int c = i / (kChannels * 4), group = i / 4 % kChannels, part = i % 4;
+    constexpr int kThreads = 32 * kClassifierWarps;
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, r = lane / 4, q = lane % 4;
+#pragma unroll 2
+    for (int i = thread / 32; i < 4 * kClasses * kChannels; i += kClassifierWarps) {
+      const int first = i / (2 * kClasses), pair = i % (2 * kClasses);
       Words words;
 #pragma unroll
-      for (int t = 0; t < 4; ++t) {
-        const int channel = 32 * group + 8 * t + 2 * part;
-        words.value[t] = number(c, channel) | number(c, channel + 1) << 16;
+      for (int k = 0; k < 4; ++k) {
+        const int c = 16 * pair + k / 2 * 8 + r, channel = 16 * first + k % 2 * 8 + 2 * q;
+        words.value[k] = number(c, channel) | number(c, channel + 1) << 16;
       }
-      weight[word_place<kChannels>(c, group, part)] = words;
+      weight[first][pair][lane] = words;
     }
-    for (int i = thread; i < 32 * kChannels * kClasses * 4; i += threads) {
-      const int channel = i % (32 * kChannels), group = i / (32 * kChannels) / 4, part = i / (32 * kChannels) % 4;
+#pragma unroll 2
+    for (int i = thread / 32; i < 4 * kClasses * kChannels; i += kClassifierWarps) {
+      const int first = i / (2 * kChannels), pair = i % (2 * kChannels);
       Words words;
 #pragma unroll
-      for (int t = 0; t < 4; ++t) {
-        const int c = 32 * group + 8 * t + 2 * part;
-        words.value[t] = number(c, channel) | number(c + 1, channel) << 16;
+      for (int k = 0; k < 4; ++k) {
+        const int c = 16 * first + k % 2 * 8 + 2 * q, channel = channel_of(2 * pair + k / 2, r);
+        words.value[k] = number(c, channel) | number(c + 1, channel) << 16;
       }
-      turned[word_place<kClasses>(channel, group, part)] = words;
+      turned[first][pair][lane] = words;
     }
     const auto bias_of = [&](int c) { return c < a.classes ? a.bias[c] : kNoClass; };
-    for (int i = thread; i < 16 * kClasses; i += threads) {
+    for (int i = thread; i < 16 * kClasses; i += kThreads) {
       const float first = bias_of(2 * i), second = bias_of(2 * i + 1);
       bias[i] = {first, second, first, second};
     }
-    for (int c = thread; c < 32 * kClasses; c += threads) spread[c] = c < a.classes ? a.spread(c) : 0;
+    for (int c = thread; c < 32 * kClasses; c += kThreads) spread[c] = c < a.classes ? a.spread(c) : 0;
   }
 };
 
 // The 16 pixels of a warp's tile.
 struct TilePixels {
-  int64_t first;
-  int left;  // of the image, from there on
+  int image, tile;
 
-  __device__ __forceinline__ TilePixels(const ClassifierArguments& a, int tile, int tiles) {
-    const int image = tile / tiles, in_image = (tile - image * tiles) * kWarpPixels;
-    first = static_cast<int64_t>(image) * a.image_pixels + in_image;
-    left = a.image_pixels - in_image;
+  // A tile of all images, each of which has that many.
+  __device__ __forceinline__ TilePixels(int of_all, int tiles) : image(of_all / tiles), tile(of_all - image * tiles) {}
+  __device__ __forceinline__ TilePixels next(int tiles) const {
+    TilePixels result = *this;
+    for (result.tile += kClassifierWarps; result.tile >= tiles; result.tile -= tiles) ++result.image;
+    return result;
+  }
+  __device__ __forceinline__ int64_t first(const ClassifierArguments& a) const {
+    return static_cast<int64_t>(image) * a.image_pixels + tile * kWarpPixels;
+  }
+  // How many pixels the image has from there on; behind the last image 0.
+  __device__ __forceinline__ int left(const ClassifierArguments& a) const {
+    return image < a.images ? a.image_pixels - tile * kWarpPixels : 0;
   }
   // Begins to copy their features; lane 4 r + q has parts q of rows r and r + 8.
   template <int kChannels>
   __device__ __forceinline__ void begin_features(const ClassifierArguments& a, int r, int q, Words* to) const {
-    const uint16_t* const from = a.features + first * a.channels + r * a.channels + 8 * q;
+    const uint16_t* const from = a.features + (first(a) + r) * a.channels + 8 * q;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
 #pragma unroll
       for (int j = 0; j < kChannels; ++j) {
         Words* const place = to + 8 * h * kChannels * 4 + word_place<kChannels>(r, j, q);
-        if (r + 8 * h < left && 32 * j + 8 * q < a.channels) {
+        if (r + 8 * h < left(a) && 32 * j + 8 * q < a.channels) {
           begin_copy(place, from + 8 * h * a.channels + 32 * j);
         } else {
           *place = Words{};
@@ -90,133 +105,42 @@ struct TilePixels {
   }
 };
 
-__device__ __forceinline__ float quad_sum(float value) {
-  value += __shfl_xor_sync(kAllLanes, value, 1);
-  return value + __shfl_xor_sync(kAllLanes, value, 2);
-}
-__device__ __forceinline__ float quad_max(float value) {
-  value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
-  return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
-}
-
-// Where a lane's two pixels have their labels. Few of a warp's tiles of 8 classes hold one, and only those are looked through.
-struct LabelPlaces {
-  unsigned tiles = 0;  // of all lanes
-  int place[2];        // from the lane's first class
-
-  __device__ __forceinline__ LabelPlaces(const PixelTarget (&targets)[2]) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int label = targets[h].label;
-      if (label >= 0) tiles |= 1u << label / 8;
-      place[h] = label - 2 * (static_cast<int>(threadIdx.x) % 4);
-    }
-#ifdef __CUDA_ARCH__
-    tiles = __reduce_or_sync(kAllLanes, tiles);
-#else
-    for (int distance = 1; distance < 32; distance *= 2) tiles |= __shfl_xor_sync(kAllLanes, tiles, distance);
-#endif
-  }
-  // work(pixel, number) for the numbers at the labels that the lane has.
-  template <int kTiles, class Work>
-  __device__ __forceinline__ void visit(float (&z)[kTiles][4], const Work& work) const {
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-      if ((tiles >> t & 1) == 0) continue;
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-#pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          if (place[h] == 8 * t + j) work(h, z[t][2 * h + j]);
-        }
-      }
-    }
-  }
-};
-
-// Turns row kRow (0: r, 1: r + 8) of the logits into weight * softmax - spread; returns the lane's part of what the pixel adds
-// to the cross entropy, but for the logit at the label.
-template <int kRow, int kTiles>
-__device__ __forceinline__ float softmax_row(float (&z)[kTiles][4], const PixelTarget& target, float smoothing,
-                                             const float* spread, float& shift) {
-  const int q = static_cast<int>(threadIdx.x) % 4;
-  float most = z[0][2 * kRow], spreads = 0;
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) most = fmaxf(most, z[t][2 * kRow + j]);  // skips what is not a number, which the sum then is
-  }
-  const bool spreads_out = smoothing > 0 && target.label >= 0;
-  if (spreads_out) {
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-      for (int j = 0; j < 2; ++j) spreads += spread[8 * t + 2 * q + j] * z[t][2 * kRow + j];
-    }
-  }
-  most = quad_max(most);
-  const float bound = most * kClassifierLog2E;
-  float sum[2] = {0, 0};
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      float& e = z[t][2 * kRow + j];
-      e = exp2_fast(e * kClassifierLog2E - bound);
-      sum[j] += e;
-    }
-  }
-  const float total = quad_sum(sum[0] + sum[1]), factor = target.mass / total;
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) z[t][2 * kRow + j] *= factor;
-  }
-  if (spreads_out) {
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-      for (int j = 0; j < 2; ++j) z[t][2 * kRow + j] -= spread[8 * t + 2 * q + j];
-    }
-  }
-  shift = bound - log2f(factor);
-  return q == 0 && target.label >= 0 ? target.mass * (most + kClassifierLn2 * log2f(total)) - spreads : -spreads;
-}
-
-// Logits, loss and the features' gradient; a warp has 16 pixels and all their classes in registers. Traffic: the features are
-// read once, their gradient is written once, and 10 bytes a pixel beside. See Note [Matrix tiles of a warp].
+// Logits, loss and gradients; a warp has 16 pixels and all their classes in registers. Traffic: the features are read once,
+// their gradient is written once, and 2 bytes a pixel beside, or 10 where the weights' kernel follows. See Note [Matrix tiles
+// of a warp].
 template <class S, int kClasses, int kChannels>
-__global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChannels <= 2 ? 3 : 2)
+__global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChannels <= 2 ? 3 : 2)
     classifier_pixels_kernel(const ClassifierArguments a, const ClassifierOutput to) {
   constexpr int kTiles = 4 * kClasses;
+  constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
   auto& memory = *shared_memory<ClassifierMemory<kClasses, kChannels>>();
   memory.load(a);
+  if (threadIdx.x == 0) memory.scale = to.scale == nullptr ? 1.0f : static_cast<float>(*to.scale);
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, r = lane / 4, q = lane % 4;
-  const int all = a.images * to.tiles;
-  int tile = static_cast<int>(blockIdx.x) * kClassifierRounds * kClassifierWarps + warp;
-  const int past = tile + kClassifierRounds * kClassifierWarps, end = past < all ? past : all;
-  const float scale = to.scale == nullptr ? 1.0f : static_cast<float>(*to.scale);
-  Words* const features = memory.features[warp];
-  if (tile >= end) return;
-  TilePixels next(a, tile, to.tiles);
-  next.begin_features<kChannels>(a, r, q, features);
-  for (; tile < end; tile += kClassifierWarps) {
-    const int64_t pixel = next.first;
-    const int left = next.left;
+  TilePixels pixels(static_cast<int>(blockIdx.x) * to.rounds * kClassifierWarps + warp, to.tiles);
+  pixels.begin_features<kChannels>(a, r, q, memory.features[0] + warp * kWarpPixels * kChannels * 4);
+  WeightSums<S, kAdds ? kClasses : 1, kAdds ? kChannels : 1> sums;
+  for (int round = 0; round < to.rounds; ++round, pixels = pixels.next(to.tiles)) {
+    const int64_t pixel = pixels.first(a);
+    const int left = pixels.left(a);
     const int given[2] = {r < left ? a.labels[pixel + r] : a.ignore, r + 8 < left ? a.labels[pixel + r + 8] : a.ignore};
-    unsigned x[kChannels][2][4];  // A, for each 16 channels
+    const Words* const block_features = memory.features[kAdds ? round % 2 : 0];
+    const Words* const features = block_features + warp * kWarpPixels * kChannels * 4;
+    unsigned x[2 * kChannels][4];  // A, for each 16 channels
     wait_for_copies();
     __syncwarp();
 #pragma unroll
-    for (int j = 0; j < kChannels; ++j) {
-#pragma unroll
-      for (int k = 0; k < 2; ++k) load_tiles(x[j][k], features + word_place<kChannels>(lane % 16, j, 2 * k + lane / 16));
-    }
-    __syncwarp();
-    if (tile + kClassifierWarps < end) {
-      next = TilePixels(a, tile + kClassifierWarps, to.tiles);
-      next.begin_features<kChannels>(a, r, q, features);
+    for (int k = 0; k < 2 * kChannels; ++k)
+      load_tiles(x[k], features + word_place<kChannels>(lane % 16, k / 2, k % 2 * 2 + lane / 16));
+    const auto begin_next = [&] {
+      if (round + 1 == to.rounds) return;
+      Words* const place = memory.features[kAdds ? (round + 1) % 2 : 0] + warp * kWarpPixels * kChannels * 4;
+      pixels.next(to.tiles).begin_features<kChannels>(a, r, q, place);
+    };
+    if constexpr (!kAdds) {
+      __syncwarp();
+      begin_next();
     }
 
     float z[kTiles][4];
@@ -227,12 +151,12 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
       for (int k = 0; k < 4; ++k) z[t][k] = bias.value[k];
     }
 #pragma unroll
-    for (int j = 0; j < kChannels; ++j) {
+    for (int k = 0; k < 2 * kChannels; ++k) {
 #pragma unroll
-      for (int t = 0; t < kTiles; ++t) {
-        const Words w = memory.weight[8 * t * kChannels * 4 + word_place<kChannels>(r, j, q)];
-        multiply_tiles<S>(z[t], x[j][0], w.value[0], w.value[1]);
-        multiply_tiles<S>(z[t], x[j][1], w.value[2], w.value[3]);
+      for (int t = 0; t < kTiles; t += 2) {
+        const Words w = memory.weight[k][t / 2][lane];
+        multiply_tiles<S>(z[t], x[k], w.value[0], w.value[1]);
+        multiply_tiles<S>(z[t + 1], x[k], w.value[2], w.value[3]);
       }
     }
 
@@ -240,14 +164,17 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
     const LabelPlaces labels(targets);
     float value = 0, shift[2];
     labels.visit(z, [&](int h, float& logit) { value -= targets[h].weight * logit; });
-    value += softmax_row<0>(z, targets[0], a.smoothing, memory.spread, shift[0]);
-    value += softmax_row<1>(z, targets[1], a.smoothing, memory.spread, shift[1]);
+    value += softmax_rows(z, targets, a.smoothing, memory.spread, shift);
     labels.visit(z, [&](int h, float& slope) { slope -= targets[h].weight; });
     const double sum = warp_sum(static_cast<double>(value));
-    if (lane == 0) to.values[tile] = sum;
+    if (lane == 0 && left > 0) to.values[pixels.image * to.tiles + pixels.tile] = sum;
+    if constexpr (kAdds) {
+      sums.add_bias(z);
+    } else {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      if (q == 0 && r + 8 * h < left) to.softmax[pixel + r + 8 * h] = {shift[h], targets[h].label};
+      for (int h = 0; h < 2; ++h) {
+        if (q == 0 && r + 8 * h < left) to.softmax[pixel + r + 8 * h] = {shift[h], targets[h].label};
+      }
     }
     unsigned slope[kTiles / 2][4];
 #pragma unroll
@@ -255,19 +182,21 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
 #pragma unroll
       for (int h = 0; h < 2; ++h) slope[t / 2][t % 2 * 2 + h] = pack_pair<S>(z[t][2 * h], z[t][2 * h + 1]);
     }
+    if constexpr (kAdds) {
+      __syncthreads();  // nobody reads the slopes and features of the round before any more
+      begin_next();
+      sums.keep(slope, memory.slopes);
+    }
 
-    float d[kChannels][4][4] = {};  // channels 32 j + 8 q + 2 i and the next, of both pixels
+    const float scale = memory.scale;
+    float d[4 * kChannels][4] = {};  // tile 4 j + i: channels 32 j + 8 q + 2 i and the next, of both pixels
 #pragma unroll
-    for (int g = 0; g < kClasses; ++g) {
+    for (int k = 0; k < 2 * kClasses; ++k) {
 #pragma unroll
-      for (int j = 0; j < kChannels; ++j) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          // Of channel 32 j + 8 (r / 2) + 2 i + r % 2.
-          const Words w = memory.turned[(32 * j + r / 2 * 8) * kClasses * 4 + word_place<kClasses>(2 * i + r % 2, g, q)];
-          multiply_tiles<S>(d[j][i], slope[2 * g], w.value[0], w.value[1]);
-          multiply_tiles<S>(d[j][i], slope[2 * g + 1], w.value[2], w.value[3]);
-        }
+      for (int n = 0; n < 4 * kChannels; n += 2) {
+        const Words w = memory.turned[k][n / 2][lane];
+        multiply_tiles<S>(d[n], slope[k], w.value[0], w.value[1]);
+        multiply_tiles<S>(d[n + 1], slope[k], w.value[2], w.value[3]);
       }
     }
 #pragma unroll
@@ -277,10 +206,21 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 5 && kChann
         if (r + 8 * h >= left || 32 * j + 8 * q >= a.channels) continue;
         Words words;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) words.value[i] = pack_pair<S>(scale * d[j][i][2 * h], scale * d[j][i][2 * h + 1]);
+        for (int i = 0; i < 4; ++i) {
+          const float(&of_tile)[4] = d[4 * j + i];
+          words.value[i] = pack_pair<S>(scale * of_tile[2 * h], scale * of_tile[2 * h + 1]);
+        }
         store_pack(reinterpret_cast<unsigned*>(to.gradient + (pixel + r + 8 * h) * a.channels + 32 * j + 8 * q), words);
       }
     }
+    if constexpr (kAdds) {
+      __syncthreads();  // all slopes are there, and with them the features
+      sums.add_weight(block_features, memory.slopes);
+    }
+  }
+  if constexpr (kAdds) {
+    __syncthreads();
+    sums.store(a, to.parts + static_cast<int64_t>(blockIdx.x) * a.classes * (a.channels + 1), memory.slopes);
   }
 }
 

@@ -8,14 +8,13 @@ inline constexpr int kMostClasses = 256;
 inline constexpr int kWeightTile = 128;    // pixels in shared memory at a time
 inline constexpr int kWeightBlocks = 396;  // fixed: the order of sums must not depend on the GPU
 
-// How the weights' kernel is cut: a warp has some classes and, where those are few, one of several shares of the pixels.
+// How the weights' kernel is cut: a warp of a block has some of the classes.
 struct WeightPlan {
-  int class_warps, pixel_warps;
+  int warps;
   int64_t pixels, tiles, rounds;  // rounds: tiles of a block
 
   int64_t blocks() const { return (tiles + rounds - 1) / rounds; }
-  int64_t parts() const { return blocks() * pixel_warps; }
-  unsigned threads() const { return static_cast<unsigned>(32 * class_warps * pixel_warps); }
+  unsigned threads() const { return static_cast<unsigned>(32 * warps); }
 };
 
 // Tiles of 16 classes that a warp has, and a block's threads for 256 classes, or 160 of many channels.
@@ -28,8 +27,7 @@ template <int kChannels>
 WeightPlan plan_weights(const ClassifierArguments& a) {
   WeightPlan plan;
   constexpr int kClasses = 16 * kSlices<kChannels>;  // of a warp
-  plan.class_warps = (a.classes - 1) / kClasses + 1;
-  plan.pixel_warps = plan.class_warps < 4 ? 4 / plan.class_warps : 1;
+  plan.warps = (a.classes - 1) / kClasses + 1;
   plan.pixels = static_cast<int64_t>(a.images) * a.image_pixels;
   plan.tiles = (plan.pixels + kWeightTile - 1) / kWeightTile;
   plan.rounds = (plan.tiles + kWeightBlocks - 1) / kWeightBlocks;
@@ -71,16 +69,16 @@ struct WeightMemory {
   float target[kMostClasses], spread[kMostClasses];
 };
 
-// The gradients of weight and bias, without the scale: parts is (blocks x pixel warps, classes x channels + classes). The
-// logits are computed again, classes down and pixels across, so that their gradient is the A of the product with the features.
-// Traffic: the features and 8 bytes a pixel are read once.
+// The gradients of weight and bias where the pixels' kernel does not add them up, without the scale: parts is (blocks, classes
+// x channels + classes). The logits are computed again, classes down and pixels across, so that their gradient is the A of the
+// product with the features. Traffic: the features and 8 bytes a pixel are read once.
 template <class S, int kChannels>
 __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2)
     classifier_weights_kernel(const ClassifierArguments a, const WeightPlan plan, const PixelSoftmax* softmax, float* parts) {
   constexpr int kTall = kSlices<kChannels>;
   auto& memory = *shared_memory<WeightMemory<kChannels>>();
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, r = lane / 4, q = lane % 4;
-  const int first_class = warp % plan.class_warps * 16 * kTall + r, share = warp / plan.class_warps;
+  const int first_class = warp * 16 * kTall + r;
   const int64_t begin = blockIdx.x * plan.rounds, past = begin + plan.rounds, end = past < plan.tiles ? past : plan.tiles;
   memory.tiles[0].begin_load(a, softmax, begin * kWeightTile, plan.pixels);
 
@@ -112,7 +110,7 @@ __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2
     wait_for_copies();
     __syncthreads();  // the tile is there, and nobody reads the one before
     if (i + 1 < end) memory.tiles[(i + 1 - begin) % 2].begin_load(a, softmax, (i + 1) * kWeightTile, plan.pixels);
-    for (int step = share; step < kWeightTile / 16; step += plan.pixel_warps) {
+    for (int step = 0; step < kWeightTile / 16; ++step) {
       unsigned slope[kTall][4];  // A: of the 16 pixels
 #pragma unroll
       for (int n = 0; n < 2; ++n) {
@@ -149,7 +147,7 @@ __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2
             }
           }
         };
-        const int before = warp % plan.class_warps * 16 * kTall;
+        const int before = warp * 16 * kTall;
         const auto is_here = [&](int label) { return label >= before && label < before + 16 * kTall; };
         if (__any_sync(kAllLanes, is_here(at.value[0].label) || is_here(at.value[1].label)))  // mostly another warp has them
           subtract(memory.target, [](int label, int c) { return label == c; });
@@ -177,7 +175,7 @@ __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2
   }
 
   const int64_t columns = static_cast<int64_t>(a.classes) * (a.channels + 1);
-  float* const to = parts + (static_cast<int64_t>(blockIdx.x) * plan.pixel_warps + share) * columns;
+  float* const to = parts + blockIdx.x * columns;
 #pragma unroll
   for (int s = 0; s < kTall; ++s) {
 #pragma unroll

@@ -139,4 +139,21 @@ __device__ __forceinline__ void load_turned(unsigned (&to)[4], const void* row) 
 #endif
 }
 
+// What load_tiles would load, to the kernel's dynamic shared memory.
+__device__ __forceinline__ void store_tiles(void* row, const unsigned (&from)[4]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(row))),
+               "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3])
+               : "memory");
+#else
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  unsigned char* const memory = shared_memory<unsigned char>();
+  const int place = static_cast<int>(static_cast<unsigned char*>(row) - memory);
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    *reinterpret_cast<unsigned*>(memory + __shfl_sync(kAllLanes, place, 8 * i + lane / 4) + 4 * (lane % 4)) = from[i];
+#endif
+}
+
 }  // namespace tessera

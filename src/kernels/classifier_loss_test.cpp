@@ -20,8 +20,9 @@ struct Case {
 };
 // Classes of every width of the kernels and of their last tile; pixels of less than a tile, of some and a bit, of an odd
 // number.
-const Case kCases[] = {{1, 8, 3, 3},     {2, 16, 5, 7},     {19, 32, 9, 31},  {19, 48, 7, 5},  {40, 64, 4, 4},
-                       {150, 64, 9, 17}, {150, 128, 3, 11}, {160, 24, 1, 16}, {200, 64, 3, 7}, {256, 8, 1, 1}};
+const Case kCases[] = {{1, 8, 3, 3},     {2, 16, 5, 7},   {19, 32, 9, 31}, {19, 48, 7, 5},   {19, 72, 3, 5},
+                       {40, 64, 4, 4},   {61, 24, 5, 13}, {64, 128, 7, 3}, {150, 64, 9, 17}, {150, 128, 3, 11},
+                       {160, 24, 1, 16}, {200, 64, 3, 7}, {256, 8, 1, 1}};
 
 struct Inputs {
   PixelClassifier classifier;
@@ -97,6 +98,13 @@ TEST(ClassifierLoss, EqualsConvolutionAndCrossEntropy) {
       EXPECT_TRUE(found[1].is_contiguous(at::MemoryFormat::ChannelsLast));
     }
   });
+}
+
+// So many that a GPU's blocks go on to other pixels, and the last to none.
+TEST(ClassifierLoss, ManyPixels) {
+  const Inputs in = make_inputs({11, 24, 150, 161}, at::kBFloat16);
+  const at::Tensor value = classifier_cross_entropy(in.classifier, in.labels, {}, number(1));
+  expect_close(results(value, in.classifier), plain(in, {}, 1));
 }
 
 TEST(ClassifierLoss, ClassWeightsAndSmoothing) {
