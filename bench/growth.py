@@ -19,6 +19,7 @@ def parse():
     parser.add_argument("build")
     parser.add_argument("--models", nargs="+", default=["unet", "deeplabv3plus", "segmenter", "pspnet"])
     parser.add_argument("--axes", nargs="+", choices=sorted(AXES), default=list(AXES))
+    parser.add_argument("--least", type=int, default=0, help="leave smaller values out")
     parser.add_argument("--most", type=int, default=10**9, help="leave larger values out")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", default="bf16")
@@ -40,7 +41,7 @@ def main():
     rows, environment = [], None
     for model in options.models:
         for axis in options.axes:
-            for value in (value for value in AXES[axis] if value <= options.most):
+            for value in (value for value in AXES[axis] if options.least <= value <= options.most):
                 if model in POOLED and axis == "batch" and value == 1:
                     continue  # batch norm over one pooled value has no variance
                 place = {**USUAL, axis: value}

@@ -1,17 +1,20 @@
-"""compute-sanitizer over the tests of every CUDA kernel: tests/gpu/sanitize.py [--tools memcheck racecheck synccheck] [--jobs 8] BUILD_DIR.
+"""compute-sanitizer over the tests of every CUDA kernel: tests/gpu/sanitize.py BUILD_DIR [--tools memcheck racecheck synccheck] [--jobs 8].
 
 Only our kernels are looked at, libtorch's are not. Every allocation is the driver's own, not a slice of libtorch's pool, so that a read behind
-its end is seen. The tests are shared out to --jobs processes, which take turns on one GPU.
+its end is seen. The tests are shared out to --jobs processes, which take turns on one GPU. Where the tool itself breaks, the test is named and
+the others go on.
 """
 import argparse
 import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
-import time
 
 OURS = "tessera"  # every kernel lives in this namespace, so its mangled name contains it
+BROKE = "Internal Sanitizer Error"
+FOUND = re.compile(r"^=+ (Error: Race|Invalid|Barrier error)", re.MULTILINE)
 
 
 def parse():
@@ -20,46 +23,70 @@ def parse():
     parser.add_argument("--tools", nargs="+", default=["memcheck", "racecheck", "synccheck"])
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--filter", default="*", help="the tests to run, as --gtest_filter takes them")
-    parser.add_argument("--limit", type=int, default=3600, help="seconds a process may take")
     parser.add_argument("--logs", type=pathlib.Path, default=pathlib.Path("."), help="folder for the output of each process")
     return parser.parse_args()
 
 
-def tests(build):
+def program(build):
     bundled = build / "tessera"
     return [bundled, "--run", "kernels_test"] if bundled.is_file() else [build / "tests/kernels_test"]
 
 
-def shard(options, tool, index):
-    """The seconds it took, its exit code and what the tool found."""
-    environment = dict(os.environ, TESSERA_TEST_DEVICE="cuda", PYTORCH_NO_CUDA_MEMORY_CACHING="1", GTEST_TOTAL_SHARDS=str(options.jobs),
-                       GTEST_SHARD_INDEX=str(index))
-    command = ["compute-sanitizer", "--target-processes", "all", "--tool", tool, "--kernel-name", f"kns={OURS}", "--error-exitcode", "99",
-               *tests(options.build), f"--gtest_filter={options.filter}"]
+def run(command, environment):
+    command = [str(part) for part in command]
+    return subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+
+
+def all_tests(options):
+    names, suite = [], ""
+    for line in run([*program(options.build), "--gtest_list_tests", f"--gtest_filter={options.filter}"], {}).stdout.splitlines():
+        if line.startswith("  "):
+            names.append(suite + line.split("#")[0].strip())
+        elif re.match(r"\S+\.", line):
+            suite = line.split("#")[0].strip()
+    return names
+
+
+def look(options, tool, index, tests):
+    """How many tests the tool found clean, those in which it broke, and what it said if it found something."""
+    environment = {"TESSERA_TEST_DEVICE": "cuda", "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     log = options.logs / f"{tool}-{index}.log"
-    begin = time.monotonic()
-    with log.open("w") as out:
-        process = subprocess.Popen([str(part) for part in command], env=environment, stdout=out, stderr=subprocess.STDOUT)
-        try:
-            code = process.wait(timeout=options.limit)
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            code = "cut off"
-    text = log.read_text(errors="replace")
-    done = len(re.findall(r"^\[       OK", text, re.MULTILINE))
-    return f"{tool} {index + 1}/{options.jobs}: {time.monotonic() - begin:.0f} s, exit {code}, {done} tests passed, " + "; ".join(
-        re.findall(r"[A-Z]+ SUMMARY: .*", text)), code == 0
+    log.write_text("")
+    clean, broken = 0, []
+    while tests:
+        done = run(["compute-sanitizer", "--target-processes", "all", "--tool", tool, "--kernel-name", f"kns={OURS}", "--error-exitcode", "99",
+                    *program(options.build), "--gtest_filter=" + ":".join(tests)], environment)
+        with log.open("a") as out:
+            out.write(done.stdout)
+        clean += len(re.findall(r"^\[       OK", done.stdout, re.MULTILINE))
+        if done.returncode == 0:
+            break
+        last = re.findall(r"^\[ RUN      \] (\S+)", done.stdout, re.MULTILINE)[-1:]
+        if BROKE not in done.stdout or not last or FOUND.search(done.stdout):
+            return clean, broken, f"exit {done.returncode}, {'; '.join(re.findall(r'[A-Z]+ SUMMARY: .*', done.stdout))}: {log}"
+        broken += last
+        tests = tests[tests.index(last[0]) + 1:]
+    return clean, broken, ""
 
 
 def main():
     options = parse()
-    clean = True
+    if not shutil.which("compute-sanitizer"):
+        raise SystemExit("compute-sanitizer is not on PATH; it comes with the CUDA toolkit, in its folder bin")
+    tests, found = all_tests(options), False
+    if not tests:
+        raise SystemExit(f"no test of {options.build} matches {options.filter}")
     for tool in options.tools:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for line, good in pool.map(lambda index: shard(options, tool, index), range(options.jobs)):
-                print(line, flush=True)
-                clean = clean and good
-    raise SystemExit(0 if clean else 1)
+            results = list(pool.map(lambda i: look(options, tool, i, tests[i::options.jobs]), range(options.jobs)))
+        print(f"{tool}: {sum(clean for clean, _, _ in results)} of {len(tests)} tests clean", flush=True)
+        for _, broken, findings in results:
+            for test in broken:
+                print(f"  {test}: {tool} itself broke, nothing is known")
+            if findings:
+                print(f"  {findings}")
+                found = True
+    raise SystemExit(1 if found else 0)
 
 
 if __name__ == "__main__":
