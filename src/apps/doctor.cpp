@@ -33,6 +33,7 @@ void examine() {
                           e["compute_threads"].get<int>()));
   line("memory", fmt::format("{} GB", e["memory_gb"].get<int>()));
   line("cuda", e["cuda"]);
+  if (e["driver"] != "none") line("driver", e["driver"]);
   if (cuda_plugin() != nullptr) {
     int index = 0;
     for (const GpuInfo& gpu : cuda_plugin()->gpus()) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <regex>
 
 #include "core/version.h"
 #include "tensor/device.h"
@@ -21,7 +22,20 @@ std::string cpu_name() {
   return "unknown";
 }
 
+// Its first line; empty where there is no such file.
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
 }  // namespace
+
+std::string nvidia_driver(const std::string& says) {
+  std::smatch found;
+  return std::regex_search(says, found, std::regex(R"(\b\d{3,}\.\d+(\.\d+)?\b)")) ? found.str() : "none";
+}
 
 nlohmann::json describe_environment() {
   utsname system{};
@@ -40,6 +54,7 @@ nlohmann::json describe_environment() {
           {"compute_threads", at::get_num_threads()},
           {"memory_gb", static_cast<int>(memory / 1e9)},
           {"cuda", cuda_status()},
+          {"driver", nvidia_driver(first_line("/proc/driver/nvidia/version"))},
           {"gpus", gpus}};
 }
 
