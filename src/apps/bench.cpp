@@ -99,6 +99,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
     milliseconds.push_back(ms / static_cast<double>(end - first));
     if (step.reducer() != nullptr) exchange.add(*step.reducer());
   }
+  const int64_t peak = peak_memory(device);  // before profiling, which frees what was recorded
   for (const at::Tensor& share : shares) losses.push_back(total_of(world, share));
   constexpr int64_t kProfiled = 3;
   std::vector<OpTime> ops;
@@ -119,7 +120,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
                         {"ms_min", *std::min_element(milliseconds.begin(), milliseconds.end())},
                         {"images_per_s", 1000.0 * static_cast<double>(experiment.train.batch_size) / median},
                         {"parameters", count_parameters(*model)},
-                        {"peak_memory_bytes", peak_memory(device)},
+                        {"peak_memory_bytes", peak},
                         {"micro_batch", step.micro_batch()},
                         {"ranks", world.size()},
                         {"losses", losses},
