@@ -6,10 +6,13 @@
 
 #include "core/error.h"
 #include "kernels/pool_plan.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
+
+using testing::largest_difference;
 
 struct Case {
   std::vector<int64_t> shape, bins;
@@ -30,10 +33,6 @@ at::Tensor features(at::IntArrayRef shape, at::ScalarType type, bool channels_la
   return at::randn(shape, at::kDouble)
       .to(testing::test_device(), type)
       .contiguous(channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
-}
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.detach().to(at::kDouble) - b.detach().to(at::kDouble)).abs().max().item<double>();
 }
 
 // The gradient of the sum over all grids of (average * slope).
@@ -58,9 +57,9 @@ void expect_close(at::ScalarType type, double tolerance) {
       ASSERT_EQ(ours.size(), torchs.size());
       for (size_t i = 0; i < ours.size(); ++i) {
         EXPECT_EQ(ours[i].scalar_type(), type);
-        EXPECT_LT(distance(ours[i], torchs[i]), tolerance) << c;
+        EXPECT_LT(largest_difference(ours[i], torchs[i]), tolerance) << c;
       }
-      EXPECT_LT(distance(gradient_of(x, ours), gradient_of(y, torchs)), 2 * tolerance) << c;
+      EXPECT_LT(largest_difference(gradient_of(x, ours), gradient_of(y, torchs)), 2 * tolerance) << c;
     }
   }
 }
@@ -81,7 +80,7 @@ TEST(AdaptivePools, TakesHalf) {
 
 TEST(AdaptivePools, TakesSlices) {
   const at::Tensor x = features({2, 40, 9, 10}, at::kDouble, true).narrow(1, 8, 16).narrow(2, 1, 7);
-  EXPECT_LT(distance(adaptive_pools(x, {3})[0], at::adaptive_avg_pool2d(x, {3, 3})), 1e-13);
+  EXPECT_LT(largest_difference(adaptive_pools(x, {3})[0], at::adaptive_avg_pool2d(x, {3, 3})), 1e-13);
 }
 
 TEST(AdaptivePools, SameBitsOnAnyNumberOfThreads) {

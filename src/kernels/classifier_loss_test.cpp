@@ -8,11 +8,13 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
 
+using testing::largest_difference;
 using testing::test_device;
 
 struct Case {
@@ -59,17 +61,13 @@ at::Tensor number(double value) {
   return at::scalar_tensor(value, at::TensorOptions(test_device()).dtype(at::kDouble));
 }
 
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
-
 // The slopes that products take are rounded to half precision, and so is the features' gradient: errors of a part in 2^9. A
 // GPU's exponential errs by 2e-6, which is all there is of a single class's slopes.
 void expect_close(const std::vector<at::Tensor>& found, const std::vector<at::Tensor>& wanted) {
-  EXPECT_LT(distance(found[0], wanted[0]), 1e-5 * std::max(1.0, wanted[0].abs().item<double>()));
+  EXPECT_LT(largest_difference(found[0], wanted[0]), 1e-5 * std::max(1.0, wanted[0].abs().item<double>()));
   for (size_t i = 1; i < wanted.size(); ++i) {
     EXPECT_EQ(found[i].sizes(), wanted[i].sizes());
-    EXPECT_LT(distance(found[i], wanted[i]), 0.01 * wanted[i].abs().max().item<double>() + 1e-4) << i;
+    EXPECT_LT(largest_difference(found[i], wanted[i]), 0.01 * wanted[i].abs().max().item<double>() + 1e-4) << i;
   }
 }
 

@@ -5,10 +5,13 @@
 #include <functional>
 
 #include "kernels/optimizer_step.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
+
+using testing::largest_difference;
 
 // Tensors at odd places, one longer than several chunks, one of zeros (whose ratio is 1), one that does not adapt.
 struct Span {
@@ -99,23 +102,19 @@ at::Tensor own(at::ScalarType type, const GradientScale& scale, const std::vecto
   return params.cpu();
 }
 
-double difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b).abs().max().item<double>();
-}
-
 TEST(Lamb, IsThePublishedRule) {
   const GradientScale half{torch::tensor(0.5, torch::kDouble).to(testing::test_device())};
   const at::Tensor plain = published(1), scaled = published(0.5);
-  ASSERT_GT(difference(plain, start()), 0.05);
-  EXPECT_LT(difference(own(at::kDouble, {}), plain), 1e-12);
-  EXPECT_LT(difference(own(at::kDouble, half), scaled), 1e-12);
+  ASSERT_GT(largest_difference(plain, start()), 0.05);
+  EXPECT_LT(largest_difference(own(at::kDouble, {}), plain), 1e-12);
+  EXPECT_LT(largest_difference(own(at::kDouble, half), scaled), 1e-12);
   // A few roundings of 6e-8 per step, on weights up to 1.
-  EXPECT_LT(difference(own(at::kFloat, half), scaled), 3e-6);
+  EXPECT_LT(largest_difference(own(at::kFloat, half), scaled), 3e-6);
 }
 
 TEST(Lamb, NormsOfCutTensorsAddUp) {
   const at::Tensor whole = own(at::kDouble, {});
-  EXPECT_LT(difference(own(at::kDouble, {}, {16, 68, 20'000, 40'160}), whole), 1e-13);
+  EXPECT_LT(largest_difference(own(at::kDouble, {}, {16, 68, 20'000, 40'160}), whole), 1e-13);
 }
 
 TEST(Lamb, PlaceInMemoryDoesNotChangeABit) {
@@ -131,7 +130,7 @@ TEST(Lamb, GradientsThatAreNotFiniteChangeNothing) {
   EXPECT_TRUE(own(at::kDouble, {nothing, scaling}).equal(start()));
   const at::Tensor one = torch::tensor(1.0, torch::kDouble).to(device);
   const at::Tensor counted = own(at::kDouble, {one, scaling}, {}, 0, [&](int) { scaling[2] += 1; });
-  EXPECT_LT(difference(counted, published(1)), 1e-12);
+  EXPECT_LT(largest_difference(counted, published(1)), 1e-12);
 }
 
 }  // namespace

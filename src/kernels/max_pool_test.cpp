@@ -7,11 +7,13 @@
 
 #include "core/error.h"
 #include "kernels/find_op.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
 
+using testing::largest_difference;
 using Shape = std::vector<int64_t>;
 
 // The windows of U-Net, of ResNet's stem and of the transformers' pyramid; overlapping, padded and spread ones.
@@ -31,10 +33,6 @@ at::Tensor torchs(const at::Tensor& x, const PoolWindow& w) {
   return at::max_pool2d(x, w.kernel, w.stride, w.padding, 1, w.ceil_mode);
 }
 
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.detach().to(at::kDouble) - b.detach().to(at::kDouble)).abs().max().item<double>();
-}
-
 void expect_equal(at::ScalarType type, double gradient_tolerance) {
   for (const PoolWindow& w : kWindows) {
     for (const Shape& shape : kShapes) {
@@ -44,12 +42,12 @@ void expect_equal(at::ScalarType type, double gradient_tolerance) {
         const at::Tensor ours = max_pool(x, w), theirs = torchs(y, w);
         ASSERT_EQ(ours.sizes(), theirs.sizes());
         EXPECT_EQ(ours.scalar_type(), type);
-        EXPECT_EQ(distance(ours, theirs), 0) << at::IntArrayRef(shape) << w.kernel << w.stride;
-        EXPECT_EQ(distance(max_pool(x.detach(), w), theirs), 0);
+        EXPECT_EQ(largest_difference(ours, theirs), 0) << at::IntArrayRef(shape) << w.kernel << w.stride;
+        EXPECT_EQ(largest_difference(max_pool(x.detach(), w), theirs), 0);
         const at::Tensor slope = at::randint(-8, 8, theirs.sizes(), at::kDouble).to(x.device());
         ours.backward(slope.to(type));
         theirs.backward(slope);
-        EXPECT_LE(distance(x.grad(), y.grad()), gradient_tolerance) << at::IntArrayRef(shape) << w.kernel << w.stride;
+        EXPECT_LE(largest_difference(x.grad(), y.grad()), gradient_tolerance) << at::IntArrayRef(shape) << w.kernel << w.stride;
       }
     }
   }

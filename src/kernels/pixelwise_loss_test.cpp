@@ -9,11 +9,15 @@
 #include <cmath>
 
 #include "kernels/upsample_loss.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
 
+using testing::Derivative;
+using testing::differentiate;
+using testing::largest_difference;
 using testing::test_device;
 
 enum class Layout { kPlanes, kClassesInside, kPadded, kShifted, kCutColumns };
@@ -36,22 +40,6 @@ at::Tensor labels_for(const at::Tensor& logits, int64_t seed = 0) {
   at::manual_seed(seed + logits.size(2));
   const at::Tensor labels = at::randint(0, logits.size(1), {logits.size(0), logits.size(2), logits.size(3)}, at::kShort);
   return labels.masked_fill(at::rand(labels.sizes()) < 0.2, kIgnoreLabel).to(test_device());
-}
-
-struct Result {
-  at::Tensor value, gradient;
-};
-
-template <class Function>
-Result differentiate(const at::Tensor& logits, Function&& function, const at::Tensor& slopes = {}) {
-  const at::Tensor x = logits.detach().requires_grad_();
-  const at::Tensor value = function(x);
-  (slopes.defined() ? (value * slopes).sum() : value).backward();
-  return {value.detach(), x.grad()};
-}
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
 at::Tensor plain_cross_entropy(const at::Tensor& x, const at::Tensor& labels, const CrossEntropyOptions& options) {
@@ -104,13 +92,13 @@ TEST(PixelwiseLoss, CrossEntropyEqualsPlainOps) {
       all.other_labels = labels_for(logits, 99);
       all.share = at::rand({2}, at::kDouble);
       for (const CrossEntropyOptions& options : {CrossEntropyOptions(), all}) {
-        const Result fused =
+        const Derivative fused =
             differentiate(logits, [&](const at::Tensor& x) { return 0.25 * upsample_cross_entropy(x, labels, options); });
-        const Result plain = differentiate(logits.to(at::kDouble),
-                                           [&](const at::Tensor& x) { return 0.25 * plain_cross_entropy(x, labels, options); });
+        const Derivative plain = differentiate(
+            logits.to(at::kDouble), [&](const at::Tensor& x) { return 0.25 * plain_cross_entropy(x, labels, options); });
         const double tolerance = type == at::kDouble ? 1e-11 : 1e-6;
-        EXPECT_LT(distance(fused.value, plain.value), tolerance * std::max(1.0, plain.value.item<double>()));
-        EXPECT_LT(distance(fused.gradient, plain.gradient), 3 * tolerance);
+        EXPECT_LT(largest_difference(fused.value, plain.value), tolerance * std::max(1.0, plain.value.item<double>()));
+        EXPECT_LT(largest_difference(fused.gradient, plain.gradient), 3 * tolerance);
       }
     }
   });
@@ -123,10 +111,10 @@ TEST(PixelwiseLoss, HalfPrecisionIsFloat32Rounded) {
       const at::Tensor logits = logits_of(type), labels = labels_for(logits);
       if (logits.size(1) > 500) continue;  // in float32 these do not fit into a tile
       const auto loss = [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); };
-      const Result half = differentiate(logits, loss), whole = differentiate(logits.to(at::kFloat), loss);
+      const Derivative half = differentiate(logits, loss), whole = differentiate(logits.to(at::kFloat), loss);
       EXPECT_TRUE(half.value.equal(whole.value));
       EXPECT_TRUE(half.gradient.equal(whole.gradient.to(type)));
-      const Result again = differentiate(logits, loss);
+      const Derivative again = differentiate(logits, loss);
       EXPECT_TRUE(half.value.equal(again.value) && half.gradient.equal(again.gradient));
     }
   });
@@ -138,12 +126,13 @@ TEST(PixelwiseLoss, SoftmaxSumsEqualPlainOps) {
       const at::Tensor logits = logits_of(type), labels = labels_for(logits);
       const at::Tensor slopes = at::randn({2, logits.size(1)}, at::kDouble).to(test_device());
       const auto sums = [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels); };
-      const Result fused = differentiate(logits, sums, slopes), again = differentiate(logits, sums, slopes);
-      const Result plain = differentiate(
+      const Derivative fused = differentiate(logits, sums, slopes), again = differentiate(logits, sums, slopes);
+      const Derivative plain = differentiate(
           logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels); }, slopes);
       const double tolerance = type == at::kDouble ? 1e-11 : 3e-6, rounded = type == at::kBFloat16 ? 1e-2 : tolerance;
-      EXPECT_LT(distance(fused.value, plain.value), tolerance * std::max(1.0, plain.value.max().item<double>()));
-      EXPECT_LT(distance(fused.gradient, plain.gradient), rounded * std::max(1.0, plain.gradient.abs().max().item<double>()));
+      EXPECT_LT(largest_difference(fused.value, plain.value), tolerance * std::max(1.0, plain.value.max().item<double>()));
+      EXPECT_LT(largest_difference(fused.gradient, plain.gradient),
+                rounded * std::max(1.0, plain.gradient.abs().max().item<double>()));
       EXPECT_TRUE(fused.value.equal(again.value) && fused.gradient.equal(again.gradient));
     }
   });
@@ -155,11 +144,11 @@ TEST(PixelwiseLoss, IgnoredPixelsHaveNoGradient) {
     const at::Tensor logits = logits_of(at::kBFloat16), labels = labels_for(logits);
     const at::Tensor ignored = labels.eq(kIgnoreLabel).unsqueeze(1);
     logits.masked_fill_(ignored, 3e4);
-    const Result loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); });
+    const Derivative loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); });
     EXPECT_LT(loss.value.item<double>(), 30.0 * static_cast<double>(labels.numel()));
     EXPECT_EQ(loss.gradient.masked_fill(ignored.logical_not(), 0).abs().max().item<double>(), 0);
     const at::Tensor none = at::full_like(labels, kIgnoreLabel), wild = 1e3 * logits;
-    const Result nothing = differentiate(wild, [&](const at::Tensor& x) { return upsample_cross_entropy(x, none); });
+    const Derivative nothing = differentiate(wild, [&](const at::Tensor& x) { return upsample_cross_entropy(x, none); });
     EXPECT_EQ(nothing.value.item<double>(), 0);
     EXPECT_EQ(nothing.gradient.abs().max().item<double>(), 0);
     EXPECT_EQ(upsample_softmax_sums(wild, none).abs().max().item<double>(), 0);

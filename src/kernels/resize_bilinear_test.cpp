@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
 
+using testing::Derivative;
+using testing::differentiate;
+using testing::largest_difference;
 using testing::test_device;
 
 struct Shape {
@@ -34,28 +38,21 @@ at::Tensor features(const std::vector<int64_t>& shape, at::ScalarType type, bool
       .contiguous(channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
 }
 
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+Derivative ours(const Shape& s, const at::Tensor& x, const at::Tensor& slope, bool align_corners) {
+  return differentiate(
+      x,
+      [&](const at::Tensor& y) {
+        return resize_bilinear(y, {s.out_h, s.out_w}, align_corners);
+      },
+      slope);
 }
-
-struct Result {
-  at::Tensor value, gradient;
-};
-template <class Function>
-Result differentiate(const at::Tensor& input, const at::Tensor& slope, Function&& function) {
-  const at::Tensor x = input.detach().requires_grad_();
-  const at::Tensor value = function(x);
-  value.backward(slope);
-  return {value.detach(), x.grad()};
-}
-
-Result ours(const Shape& s, const at::Tensor& x, const at::Tensor& slope, bool align_corners) {
-  return differentiate(x, slope, [&](const at::Tensor& y) { return resize_bilinear(y, {s.out_h, s.out_w}, align_corners); });
-}
-Result torchs(const Shape& s, const at::Tensor& x, const at::Tensor& slope, bool align_corners) {
-  return differentiate(x.to(at::kDouble), slope.to(at::kDouble), [&](const at::Tensor& y) {
-    return at::upsample_bilinear2d(y, {s.out_h, s.out_w}, align_corners);
-  });
+Derivative torchs(const Shape& s, const at::Tensor& x, const at::Tensor& slope, bool align_corners) {
+  return differentiate(
+      x.to(at::kDouble),
+      [&](const at::Tensor& y) {
+        return at::upsample_bilinear2d(y, {s.out_h, s.out_w}, align_corners);
+      },
+      slope.to(at::kDouble));
 }
 
 void expect_close(at::ScalarType type, double forward, double backward) {
@@ -64,15 +61,16 @@ void expect_close(at::ScalarType type, double forward, double backward) {
       for (const bool channels_last : {false, true}) {
         const at::Tensor x = features({s.n, s.channels, s.h, s.w}, type, channels_last);
         const at::Tensor slope = features({s.n, s.channels, s.out_h, s.out_w}, type, channels_last, 2);
-        const Result a = ours(s, x, slope, align_corners), b = torchs(s, x, slope, align_corners);
+        const Derivative a = ours(s, x, slope, align_corners), b = torchs(s, x, slope, align_corners);
         EXPECT_EQ(a.value.scalar_type(), type);
         EXPECT_EQ(a.gradient.scalar_type(), type);
         if (channels_last && s.h > 1 && s.w > 1 && s.out_h > 1 && s.channels > 1) {
           EXPECT_TRUE(a.value.is_contiguous(at::MemoryFormat::ChannelsLast)) << s;
         }
         // Sums grow with what they gather; bfloat16's last digit with the value.
-        EXPECT_LT(distance(a.value, b.value), forward * (1 + b.value.abs().max().item<double>())) << s << align_corners;
-        EXPECT_LT(distance(a.gradient, b.gradient), backward * (1 + b.gradient.abs().max().item<double>()))
+        EXPECT_LT(largest_difference(a.value, b.value), forward * (1 + b.value.abs().max().item<double>()))
+            << s << align_corners;
+        EXPECT_LT(largest_difference(a.gradient, b.gradient), backward * (1 + b.gradient.abs().max().item<double>()))
             << s << align_corners;
       }
     }
@@ -99,9 +97,9 @@ TEST(ResizeBilinear, SameBitsOnAnyNumberOfThreads) {
   const at::Tensor x = features({s.n, s.channels, s.h, s.w}, at::kFloat, true);
   const at::Tensor slope = features({s.n, s.channels, s.out_h, s.out_w}, at::kFloat, true, 2);
   const int before = at::get_num_threads();
-  const Result one = ours(s, x, slope, false);
+  const Derivative one = ours(s, x, slope, false);
   at::set_num_threads(3);
-  const Result three = ours(s, x, slope, false);
+  const Derivative three = ours(s, x, slope, false);
   at::set_num_threads(before);
   EXPECT_TRUE(one.value.equal(three.value));
   EXPECT_TRUE(one.gradient.equal(three.gradient));
@@ -118,9 +116,9 @@ TEST(ResizeBilinear, TakesAnyStrides) {
                                .slice(3, 0, 2 * s.w, 2)
                                .narrow(3, 0, 5);
       const at::Tensor slope = features({2, 40, 12, 13}, at::kDouble, channels_last, 2).narrow(1, from, s.channels);
-      const Result a = ours(s, x, slope, false), b = torchs(s, x, slope, false);
-      EXPECT_LT(distance(a.value, b.value), 1e-12);
-      EXPECT_LT(distance(a.gradient, b.gradient), 1e-10);
+      const Derivative a = ours(s, x, slope, false), b = torchs(s, x, slope, false);
+      EXPECT_LT(largest_difference(a.value, b.value), 1e-12);
+      EXPECT_LT(largest_difference(a.gradient, b.gradient), 1e-10);
     }
   }
 }

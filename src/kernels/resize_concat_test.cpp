@@ -3,11 +3,13 @@
 
 #include "core/error.h"
 #include "kernels/resize_bilinear.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
 
+using testing::largest_difference;
 using Shapes = std::vector<std::vector<int64_t>>;  // channels, height, width of each tensor
 
 struct Case {
@@ -46,22 +48,18 @@ at::Tensor plain(const std::vector<at::Tensor>& xs, at::IntArrayRef size, bool a
   return at::cat(parts, 1);
 }
 
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.detach().to(at::kDouble) - b.detach().to(at::kDouble)).abs().max().item<double>();
-}
-
 TEST(ResizeConcat, EqualsResizingAndConcatenating) {
   for (const Case& c : kCases) {
     for (const bool channels_last : {false, true}) {
       for (const bool align_corners : {false, true}) {
         const auto ours = tensors(c, at::kDouble, channels_last), theirs = tensors(c, at::kDouble, channels_last);
         const at::Tensor a = resize_concat(ours, c.size, align_corners), b = plain(theirs, c.size, align_corners);
-        EXPECT_LT(distance(a, b), 1e-12);
+        EXPECT_LT(largest_difference(a, b), 1e-12);
         EXPECT_EQ(a.is_contiguous(at::MemoryFormat::ChannelsLast), channels_last);
         const at::Tensor slope = at::randn(b.sizes(), b.options()).contiguous(a.suggest_memory_format());
         a.backward(slope);
         b.backward(slope);
-        for (size_t i = 0; i < ours.size(); ++i) EXPECT_LT(distance(ours[i].grad(), theirs[i].grad()), 1e-10) << i;
+        for (size_t i = 0; i < ours.size(); ++i) EXPECT_LT(largest_difference(ours[i].grad(), theirs[i].grad()), 1e-10) << i;
       }
     }
   }
@@ -86,7 +84,7 @@ TEST(ResizeConcat, TakesTheWidestTypeAndAnyMixOfLayouts) {
   const at::Tensor joined = resize_concat({low, high}, c.size, false);
   EXPECT_EQ(joined.scalar_type(), at::kFloat);
   EXPECT_TRUE(joined.is_contiguous(at::MemoryFormat::ChannelsLast));
-  EXPECT_LT(distance(joined, plain({low.to(at::kFloat), high}, c.size, false)), 1e-5);
+  EXPECT_LT(largest_difference(joined, plain({low.to(at::kFloat), high}, c.size, false)), 1e-5);
   joined.sum().backward();
   EXPECT_EQ(low.grad().scalar_type(), at::kBFloat16);
 }

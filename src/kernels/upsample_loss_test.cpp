@@ -9,11 +9,15 @@
 #include <functional>
 
 #include "core/error.h"
+#include "support/derivative.h"
 #include "support/test_device.h"
 
 namespace tessera {
 namespace {
 
+using testing::Derivative;
+using testing::differentiate;
+using testing::largest_difference;
 using testing::test_device;
 
 struct Shape {
@@ -42,23 +46,6 @@ at::Tensor labels_of(const Shape& s, int64_t seed = 0) {
   at::manual_seed(seed + s.out_h);
   const at::Tensor labels = at::randint(0, s.classes, {s.n, s.out_h, s.out_w}, at::kLong);
   return labels.masked_fill(at::rand(labels.sizes()) < 0.2, kIgnoreLabel).to(test_device());
-}
-
-struct Result {
-  at::Tensor value, gradient;
-};
-
-// The gradient is of (value * slopes).sum().
-template <class Function>
-Result differentiate(const at::Tensor& logits, Function&& function, const at::Tensor& slopes = {}) {
-  const at::Tensor x = logits.detach().requires_grad_();
-  const at::Tensor value = function(x);
-  (slopes.defined() ? (value * slopes).sum() : value).backward();
-  return {value.detach(), x.grad()};
-}
-
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
 at::Tensor upsampled(const at::Tensor& x, const at::Tensor& labels, bool align_corners) {
@@ -99,12 +86,12 @@ TEST(UpsampleCrossEntropy, EqualsPlainOpsInFloat64) {
     for (const CrossEntropyOptions& options : all_options(s)) {
       for (const bool channels_last : {false, true}) {
         const at::Tensor logits = logits_of(s, at::kDouble, channels_last);
-        const Result fused =
+        const Derivative fused =
             differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels, options); });
-        const Result plain =
+        const Derivative plain =
             differentiate(logits, [&](const at::Tensor& x) { return plain_cross_entropy(x, labels, options); });
-        EXPECT_LT(distance(fused.value, plain.value), 1e-10 * std::max(1.0, plain.value.item<double>())) << s;
-        EXPECT_LT(distance(fused.gradient, plain.gradient), 1e-10) << s;
+        EXPECT_LT(largest_difference(fused.value, plain.value), 1e-10 * std::max(1.0, plain.value.item<double>())) << s;
+        EXPECT_LT(largest_difference(fused.gradient, plain.gradient), 1e-10) << s;
         EXPECT_EQ(fused.gradient.suggest_memory_format(), logits.suggest_memory_format()) << s;
       }
     }
@@ -117,13 +104,15 @@ TEST(UpsampleCrossEntropy, Float32IsCloseToFloat64) {
     const at::Tensor labels = labels_of(s);
     for (const CrossEntropyOptions& options : all_options(s)) {
       const at::Tensor logits = logits_of(s, at::kFloat, true);
-      const Result fused =
+      const Derivative fused =
           differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels, options); });
-      const Result exact =
+      const Derivative exact =
           differentiate(logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_cross_entropy(x, labels, options); });
       EXPECT_EQ(fused.value.scalar_type(), at::kDouble);
-      EXPECT_LT(distance(fused.value, exact.value), 1e-6 * std::max(1.0, exact.value.item<double>())) << s;
-      EXPECT_LT(distance(fused.gradient, exact.gradient), 1e-5 * std::max(1.0, exact.gradient.abs().max().item<double>())) << s;
+      EXPECT_LT(largest_difference(fused.value, exact.value), 1e-6 * std::max(1.0, exact.value.item<double>())) << s;
+      EXPECT_LT(largest_difference(fused.gradient, exact.gradient),
+                1e-5 * std::max(1.0, exact.gradient.abs().max().item<double>()))
+          << s;
     }
   }
 }
@@ -134,7 +123,7 @@ TEST(UpsampleCrossEntropy, HalfPrecisionIsComputedInFloat32) {
     for (const auto type : {at::kBFloat16, at::kHalf}) {
       const at::Tensor logits = logits_of(s, type, true);
       const auto loss = [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); };
-      const Result half = differentiate(logits, loss), whole = differentiate(logits.to(at::kFloat), loss);
+      const Derivative half = differentiate(logits, loss), whole = differentiate(logits.to(at::kFloat), loss);
       EXPECT_TRUE(half.value.equal(whole.value)) << s;
       EXPECT_TRUE(half.gradient.equal(whole.gradient.to(type))) << s;
     }
@@ -147,13 +136,14 @@ TEST(UpsampleSoftmaxSums, EqualsPlainOps) {
     for (const bool align_corners : {false, true}) {
       for (const auto type : {at::kDouble, at::kFloat}) {
         const at::Tensor logits = logits_of(s, type, !align_corners);
-        const Result fused = differentiate(
+        const Derivative fused = differentiate(
             logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels, kIgnoreLabel, align_corners); }, slopes);
-        const Result plain = differentiate(
+        const Derivative plain = differentiate(
             logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels, align_corners); }, slopes);
         const double tolerance = type == at::kDouble ? 1e-10 : 1e-5;
-        EXPECT_LT(distance(fused.value, plain.value), tolerance * std::max(1.0, plain.value.max().item<double>())) << s;
-        EXPECT_LT(distance(fused.gradient, plain.gradient),
+        EXPECT_LT(largest_difference(fused.value, plain.value), tolerance * std::max(1.0, plain.value.max().item<double>()))
+            << s;
+        EXPECT_LT(largest_difference(fused.gradient, plain.gradient),
                   tolerance * std::max(1.0, plain.gradient.abs().max().item<double>()))
             << s;
       }
@@ -177,10 +167,10 @@ TEST(UpsampleLoss, WithoutALabelledPixelAllIsZero) {
   for (const Shape& s : {kShapes[0], kShapes[3]}) {
     const at::Tensor logits = logits_of(s, at::kFloat, true),
                      none = at::full({s.n, s.out_h, s.out_w}, kIgnoreLabel, at::kShort).to(test_device());
-    const Result loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, none); });
+    const Derivative loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, none); });
     EXPECT_EQ(loss.value.item<double>(), 0);
     EXPECT_EQ(loss.gradient.abs().max().item<double>(), 0);
-    const Result sums = differentiate(
+    const Derivative sums = differentiate(
         logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, none); },
         at::ones({2, s.classes}).to(test_device()));
     EXPECT_EQ(sums.value.abs().max().item<double>(), 0);
@@ -192,10 +182,10 @@ TEST(UpsampleLoss, WithoutImagesAllIsZero) {
   const at::Tensor labels = at::zeros({0, 8, 8}, at::kShort).to(test_device());
   for (const int64_t size : {4, 8}) {
     const at::Tensor logits = at::zeros({0, 5, size, size}).to(test_device());
-    const Result loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); });
+    const Derivative loss = differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); });
     EXPECT_EQ(loss.value.item<double>(), 0);
     EXPECT_EQ(loss.gradient.sizes(), logits.sizes());
-    const Result sums = differentiate(
+    const Derivative sums = differentiate(
         logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels); }, at::ones({2, 5}).to(test_device()));
     EXPECT_TRUE(sums.value.cpu().equal(at::zeros({2, 5}, at::kDouble)));
     EXPECT_EQ(sums.gradient.sizes(), logits.sizes());
@@ -207,7 +197,7 @@ TEST(UpsampleLoss, IsTheSameOnAnyNumberOfThreads) {
   for (const Shape& s : {Shape{3, 20, 25, 25, 100, 100}, Shape{3, 6, 90, 70, 90, 70}}) {
     const at::Tensor logits = logits_of(s, at::kFloat, true), labels = labels_of(s),
                      slopes = at::randn({2, s.classes}).to(test_device());
-    std::vector<Result> results;
+    std::vector<Derivative> results;
     for (const int count : {1, 2, 3, 7}) {
       at::set_num_threads(count);
       results.push_back(differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); }));
@@ -244,7 +234,7 @@ TEST(UpsampleLoss, ExtremeLogitsStayFiniteAndNanIsSeen) {
   for (const Shape& s : {kShapes[0], kShapes[3]}) {
     const at::Tensor logits = logits_of(s, at::kFloat, true, 1e4), labels = labels_of(s);
     const auto loss = [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); };
-    const Result extreme = differentiate(logits, loss);
+    const Derivative extreme = differentiate(logits, loss);
     EXPECT_TRUE(std::isfinite(extreme.value.item<double>()));
     EXPECT_TRUE(at::isfinite(extreme.gradient).all().item<bool>());
     for (const double bad : {std::nan(""), double{INFINITY}}) {

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "support/derivative.h"
 #include "support/fixtures.h"
 #include "support/loss_inputs.h"
 
 namespace tessera {
 namespace {
 
+using testing::largest_difference;
 using testing::loss_config;
 using testing::loss_labels;
 using testing::loss_logits;
@@ -43,10 +45,6 @@ Result run_step(const Loss& loss, const at::Tensor& logits, const at::Tensor& la
   }
   result.gradient = input.grad();
   return result;
-}
-
-double largest_difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
 struct Case {

@@ -4,11 +4,13 @@
 
 #include "core/image.h"
 #include "loss/loss.h"
+#include "support/derivative.h"
 #include "support/loss_inputs.h"
 
 namespace tessera {
 namespace {
 
+using testing::largest_difference;
 using testing::loss_labels;
 using testing::loss_logits;
 
@@ -107,10 +109,6 @@ Result plain(const Case& c) {
   }
   value.backward();
   return {value.item<double>(), input.grad()};
-}
-
-double largest_difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
 }
 
 TEST(MixedLoss, IsThatOfVectorsOfTargetsOverAnyMicroBatches) {

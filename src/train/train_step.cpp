@@ -8,12 +8,9 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/rank_status.h"
-#include "data/input_batch.h"
-#include "loss/pixel_scores.h"
 #include "nn/blocks/batch_norm.h"
 #include "optim/schedule.h"
 #include "tensor/device.h"
-#include "tensor/upload.h"
 #include "train/backend.h"
 
 namespace tessera {
@@ -46,22 +43,6 @@ World& alone() {
 }
 
 }  // namespace
-
-// A rank's part of a step, on its device.
-struct TrainStep::Inputs {
-  InputBatch batch;
-  at::Tensor pixels;  // network input of the only pass; undefined: each makes its own
-  Targets targets;
-  at::Tensor sample_keys;
-  LossContext context, aux_context;  // their sums over predictions differ
-  std::optional<ModelOutput> first;  // of the only pass, where the sums needed it already
-
-  // All that the only pass reads and that differs from step to step.
-  std::vector<at::Tensor*> read() {
-    return {&pixels, &targets.labels, &targets.other, &targets.share, &sample_keys, &context.sums, &aux_context.sums};
-  }
-  Targets targets_of(const Pass& pass) const { return targets.narrow(pass.begin, pass.end - pass.begin); }
-};
 
 TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_classes, at::Device device)
     : TrainStep(experiment, std::move(model), num_classes, device, alone()) {}
@@ -139,7 +120,9 @@ void TrainStep::update(const GradientNorm& gradient, double lr, std::optional<do
 at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
   enter_phase(RankPhase::kForward);
   const WorkingWeights::Scope working(working_);
-  Inputs inputs = prepare(batch, step);
+  StepInputs inputs(batch, sample_keys(experiment_.train.seed, step, batch.indices), *model_, num_classes_, device_,
+                    share_.stand_ins);
+  inputs.context = loss_->prepare(inputs.targets);
   world_.gradients.sum(inputs.context.sums);
   inputs.aux_context = inputs.context;
   if (running_stats_) running_stats_->begin(share_.units);
@@ -206,32 +189,7 @@ bool TrainStep::shrink_micro_batch() {
   return share_.passes(micro_batch_).size() > passes.size();  // else what is left must stay together
 }
 
-// Valid convolutions predict the centre only: the labels around it have no prediction and count nowhere.
-at::Tensor TrainStep::predicted_part(const at::Tensor& labels) const {
-  const int64_t height = model_->covered(labels.size(1)), width = model_->covered(labels.size(2));
-  return labels.narrow(1, (labels.size(1) - height) / 2, height).narrow(2, (labels.size(2) - width) / 2, width);
-}
-
-TrainStep::Inputs TrainStep::prepare(const Batch& batch, int64_t step) {
-  Inputs inputs;
-  inputs.sample_keys = upload(sample_keys(experiment_.train.seed, step, batch.indices), device_);
-  if (device_.is_cuda() && batch.labels.is_cpu()) check_label_range(batch.labels, num_classes_);  // there it would mean waiting
-  inputs.batch = InputBatch(batch, device_);
-  inputs.targets.labels = predicted_part(inputs.batch.labels());
-  if (inputs.batch.other_labels().defined()) {
-    inputs.targets.other = predicted_part(inputs.batch.other_labels());
-    inputs.targets.share = inputs.batch.share();
-  }
-  for (at::Tensor* labels : {&inputs.targets.labels, &inputs.targets.other}) {
-    if (!labels->defined() || share_.stand_ins.empty()) continue;
-    *labels = labels->clone();
-    for (const int64_t stand_in : share_.stand_ins) (*labels)[stand_in].fill_(kIgnoreLabel);
-  }
-  inputs.context = loss_->prepare(inputs.targets);
-  return inputs;
-}
-
-ModelOutput TrainStep::forward(const Inputs& inputs, const Pass& pass, bool counts_statistics) {
+ModelOutput TrainStep::forward(const StepInputs& inputs, const Pass& pass, bool counts_statistics) {
   const StepTrace::Span span(trace_, "forward");
   enter_phase(RankPhase::kForward);
   const at::Tensor x = inputs.pixels.defined() ? inputs.pixels : pixels_of(inputs, pass);
@@ -244,7 +202,7 @@ ModelOutput TrainStep::forward(const Inputs& inputs, const Pass& pass, bool coun
   return model_->forward(x);
 }
 
-at::Tensor TrainStep::pixels_of(const Inputs& inputs, const Pass& pass) const {
+at::Tensor TrainStep::pixels_of(const StepInputs& inputs, const Pass& pass) const {
   const at::Tensor x =
       inputs.batch.input(pass.begin, pass.end, experiment_.data.normalize, input_type(experiment_.train.precision));
   return experiment_.train.channels_last ? x : x.contiguous();
@@ -252,7 +210,7 @@ at::Tensor TrainStep::pixels_of(const Inputs& inputs, const Pass& pass) const {
 
 // With one pass on every rank its logits serve the loss too; else this is a pass of its own, whose statistics must not
 // count.
-void TrainStep::add_prediction_sums(Inputs& inputs) {
+void TrainStep::add_prediction_sums(StepInputs& inputs) {
   const std::vector<Pass> passes = share_.passes(micro_batch_);
   inputs.context.prediction_sums.reset();
   inputs.aux_context.prediction_sums.reset();
@@ -280,7 +238,7 @@ bool TrainStep::one_pass_everywhere() const {
   return true;
 }
 
-at::Tensor TrainStep::run_passes(Inputs& inputs) {
+at::Tensor TrainStep::run_passes(StepInputs& inputs) {
   const std::vector<Pass> passes = share_.passes(micro_batch_);
   if (passes.size() == 1 && !reducer_) {
     inputs.pixels = pixels_of(inputs, passes[0]);
@@ -307,7 +265,7 @@ at::Tensor TrainStep::run_passes(Inputs& inputs) {
   return total;
 }
 
-at::Tensor TrainStep::forward_loss(Inputs& inputs, const Pass& pass) {
+at::Tensor TrainStep::forward_loss(StepInputs& inputs, const Pass& pass) {
   const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
   const Targets targets = inputs.targets_of(pass);
   const at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, targets, inputs.context).value

@@ -16,6 +16,7 @@
 #include "train/recorded_pass.h"
 #include "train/running_stats.h"
 #include "train/sharded_optimizer.h"
+#include "train/step_inputs.h"
 #include "train/step_trace.h"
 #include "train/weight_average.h"
 #include "train/working_weights.h"
@@ -61,19 +62,15 @@ class TrainStep {
   void stop_recording() { recorded_.stop(); }
 
  private:
-  struct Inputs;
-
   RankShare share_of(int rank) const;
   void update(const GradientNorm& gradient, double lr, std::optional<double> momentum, double average_share);
   at::Tensor forward_backward(const Batch& batch, int64_t step);
-  Inputs prepare(const Batch& batch, int64_t step);
-  void add_prediction_sums(Inputs& inputs);
-  at::Tensor run_passes(Inputs& inputs);
-  at::Tensor forward_loss(Inputs& inputs, const Pass& pass);
-  ModelOutput forward(const Inputs& inputs, const Pass& pass, bool counts_statistics);
-  at::Tensor pixels_of(const Inputs& inputs, const Pass& pass) const;
+  void add_prediction_sums(StepInputs& inputs);
+  at::Tensor run_passes(StepInputs& inputs);
+  at::Tensor forward_loss(StepInputs& inputs, const Pass& pass);
+  ModelOutput forward(const StepInputs& inputs, const Pass& pass, bool counts_statistics);
+  at::Tensor pixels_of(const StepInputs& inputs, const Pass& pass) const;
   void backward(const at::Tensor& loss);
-  at::Tensor predicted_part(const at::Tensor& labels) const;
   void with_retries(int64_t step, const std::function<void()>& body);
   bool shrink_micro_batch();
   bool one_pass_everywhere() const;

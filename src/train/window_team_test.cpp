@@ -1,5 +1,6 @@
 #include "train/window_team.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -38,6 +39,7 @@ struct Outcome {
 };
 
 Outcome outcome(const Predictor& predictor, const ImageGroup& group, const WindowTeam& team = {}) {
+  at::set_num_threads(1);  // convolutions round otherwise with more, and ranks have fewer than one has alone
   return {predictor.class_maps(group.pixels, group.max_value, group.placement_pointers(), team),
           predictor.scores(group.pixels, group.max_value, team).values};
 }

@@ -28,8 +28,4 @@ inline at::Tensor normalized(const at::Tensor& images, double max_value, const s
   return (images.to(at::kDouble) / max_value - row(mean)) / row(std);
 }
 
-inline double difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b).abs().max().item<double>();
-}
-
 }  // namespace tessera::testing
