@@ -1,6 +1,6 @@
 #pragma once
 #include "cuda/async_copy.h"
-#include "cuda/classifier_arguments.h"
+#include "cuda/classifier_softmax.h"
 
 namespace tessera {
 
@@ -181,9 +181,7 @@ __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int c = first_class + 16 * s + 8 * h;
-      float all = bias_sum[s][h];
-      all += __shfl_xor_sync(kAllLanes, all, 1);
-      all += __shfl_xor_sync(kAllLanes, all, 2);
+      const float all = quad_sum(bias_sum[s][h]);
       if (c >= a.classes) continue;
       if (q == 0) to[a.classes * a.channels + c] = all;
 #pragma unroll

@@ -71,7 +71,7 @@ void multiply_tiles(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2
 }  // namespace on_cpu
 #endif
 
-// C += A B. The compiler copies A word by word where it was not loaded or computed as one.
+// C += A B. A had best be loaded or computed as one array: from other registers the compiler copies it word by word.
 template <class S>
 __device__ __forceinline__ void multiply_tiles(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #ifdef TESSERA_CUDA_ON_CPU

@@ -58,7 +58,7 @@ void InputBatch::mix_labels(const Batch& batch, const at::Tensor& all) {
   const at::Tensor partners = all.index_select(0, mixes_.select(1, 1).to(at::kLong));
   const bool boxes = any([](const SampleMix& mix) { return mix.top < mix.bottom; });
   labels_ = boxes ? at::where(in_boxes(0, count_), partners, own) : own;
-  if (any([](const SampleMix& mix) { return mix.share < 1; })) {
+  if (batch.blends || any([](const SampleMix& mix) { return mix.share < 1; })) {
     other_labels_ = partners;
     share_ = mixes_.select(1, 2).contiguous();
   }

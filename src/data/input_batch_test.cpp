@@ -38,6 +38,9 @@ TEST(InputBatch, OnlyBlendsHaveSecondLabels) {
   Batch batch = mixed_batch();
   batch.mixes[0] = {.partner = 0};
   EXPECT_FALSE(InputBatch(batch, at::kCPU).other_labels().defined());
+  batch.blends = true;  // others do: all batches of a run have the same tensors
+  EXPECT_TRUE(InputBatch(batch, at::kCPU).other_labels().defined());
+  EXPECT_TRUE(InputBatch(batch, at::kCPU).share().equal(torch::ones({2}, torch::kDouble)));
   batch.mixes.clear();
   const InputBatch plain(batch, at::kCPU);
   EXPECT_EQ(plain.size(), 3);

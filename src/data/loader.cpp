@@ -60,6 +60,7 @@ void Loader::plan(Slot& slot, int64_t step) {
   for (const int64_t position : plan.positions) slot.indices.push_back(all.at(static_cast<size_t>(position)));
   slot.batch.indices = slot.indices;
   slot.batch.mixes = std::move(plan.mixes);
+  slot.batch.blends = options_.mix.mixup.chance() > 0;
 }
 
 void Loader::work() {

@@ -88,9 +88,9 @@ at::Tensor classifier_cross_entropy(const PixelClassifier& classifier, const at:
   const auto& [features, weight, bias] = classifier;
   TSR_CHECK(classifier.fits(), "expected half-precision features in channels_last, got {} of type {} and {} classes",
             features.size(1), toString(features.scalar_type()), weight.size(0));
-  TSR_CHECK(weight.size(1) == features.size(1) && bias.numel() == weight.size(0) &&
+  TSR_CHECK(weight.sizes().slice(1) == at::IntArrayRef({features.size(1), 1, 1}) && bias.numel() == weight.size(0) &&
                 (!options.class_weights.defined() || options.class_weights.numel() == weight.size(0)),
-            "expected weights of {} channels, and a bias and maybe a class weight for each of {} classes", features.size(1),
+            "expected 1x1 weights of {} channels, and a bias and maybe a class weight for each of {} classes", features.size(1),
             weight.size(0));
   TSR_CHECK(!options.other_labels.defined(), "the fused classifier takes one label a pixel; make logits for mixed ones");
   TSR_CHECK(labels.dim() == 3 && labels.size(0) == features.size(0) && labels.sizes().slice(1) == features.sizes().slice(2),

@@ -2,14 +2,32 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/image.h"
 #include "kernels/upsample_loss.h"
 
 namespace tessera {
 
+namespace {
+
+// The loss is divided by the weight of all pixels, so only the ratios of class weights matter. Weights such as one over a
+// class's count of pixels would leave nothing of half-precision gradients: the largest becomes 1 to 2. By a power of two, which
+// changes no bit of a result.
+std::vector<double> near_one(std::vector<double> weights) {
+  const double largest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
+  if (largest > 0 && std::isfinite(largest)) {
+    for (double& weight : weights) weight = std::ldexp(weight, -std::ilogb(largest));
+  }
+  return weights;
+}
+
+}  // namespace
+
 CrossEntropyTerm::CrossEntropyTerm(std::string_view name, const std::vector<double>& class_weights, double label_smoothing)
     : name_(name),
-      class_weights_(class_weights.empty() ? at::Tensor() : at::tensor(class_weights, at::kDouble)),
+      class_weights_(class_weights.empty() ? at::Tensor() : at::tensor(near_one(class_weights), at::kDouble)),
       label_smoothing_(label_smoothing) {}
 
 at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {

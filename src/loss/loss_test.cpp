@@ -4,6 +4,8 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/error.h"
 #include "support/derivative.h"
 #include "support/fixtures.h"
@@ -168,6 +170,23 @@ TEST(Loss, DiceOfAMicroBatchWithoutTheOthersIsRefused) {
   const auto loss = make_loss(config, 5);
   const LossContext context = loss->prepare(loss_labels(5));
   EXPECT_THROW(loss->micro_loss(loss_logits(5, at::kDouble).narrow(0, 0, 2), loss_labels(5).narrow(0, 0, 2), context), Error);
+}
+
+// Weights of one over a class's count of pixels, or of another unit: none is too small or too large for half precision.
+TEST(Loss, OnlyTheRatiosOfClassWeightsMatter) {
+  LossConfig config;
+  config.class_weights = {1, 2, 0.5, 3, 1.5};
+  const auto run = [&](double factor, at::ScalarType type) {
+    LossConfig scaled = config;
+    for (double& weight : scaled.class_weights) weight *= factor;
+    return run_step(*make_loss(scaled, 5), loss_logits(5, type), loss_labels(5), 4);
+  };
+  for (const double factor : {std::ldexp(1, -40), std::ldexp(1, 40)}) {
+    const Result one = run(1, at::kHalf), other = run(factor, at::kHalf);
+    EXPECT_EQ(one.value, other.value) << factor;
+    EXPECT_TRUE(one.gradient.equal(other.gradient)) << factor;
+  }
+  EXPECT_LT(largest_difference(run(1e-9, at::kDouble).gradient, run(1, at::kDouble).gradient), 1e-16);
 }
 
 TEST(Loss, OptionsThatDoNotFitAreRefused) {

@@ -23,6 +23,7 @@ struct Batch {
   std::vector<int64_t> indices;          // of the samples in the data set: the name of their random numbers
   std::vector<ColorChange> colors = {};  // of each row, still to be done; empty: none
   std::vector<SampleMix> mixes = {};     // of our samples, the first rows: those after them are partners only; empty: none
+  bool blends = false;                   // some batches of this run blend samples, so that each has labels of two
   int64_t size() const { return static_cast<int64_t>(indices.size()); }
 };
 

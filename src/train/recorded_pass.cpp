@@ -17,6 +17,10 @@ constexpr double kMostMemory = 0.25;
 // Shapes that change now and then would cost more than recording gains.
 constexpr int kMostRecordings = 3;
 
+at::Tensor shape_of(const at::Tensor& x) {
+  return x.defined() ? at::empty_like(x, x.options().device(at::kMeta)) : at::Tensor();
+}
+
 bool alike(const at::Tensor& a, const at::Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
   return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type();
@@ -25,12 +29,15 @@ bool alike(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 at::Tensor RecordedPass::run(const std::vector<at::Tensor*>& inputs, const std::function<at::Tensor()>& body) {
-  if (record_ == nullptr) return body();
-  if (!same_shapes(inputs)) {
+  if (record_ != nullptr && !has_shapes_of(inputs)) {
     forget();
-    for (const at::Tensor* input : inputs) inputs_.push_back(*input);
+    if (recordings_ == kMostRecordings) {
+      log_debug("a step's pass is no longer recorded: its shapes keep changing");
+      stop();
+    }
+    for (const at::Tensor* input : inputs) shapes_.push_back(shape_of(*input));
   }
-  if (passes_ < kPassesBefore || (work_ == nullptr && recordings_ == kMostRecordings)) {
+  if (record_ == nullptr || passes_ < kPassesBefore) {
     ++passes_;
     return body();
   }
@@ -45,6 +52,7 @@ at::Tensor RecordedPass::run(const std::vector<at::Tensor*>& inputs, const std::
 void RecordedPass::forget() {
   work_ = nullptr;
   output_ = at::Tensor();
+  shapes_.clear();
   inputs_.clear();
   passes_ = 0;
 }
@@ -54,10 +62,10 @@ void RecordedPass::stop() {
   record_ = nullptr;
 }
 
-bool RecordedPass::same_shapes(const std::vector<at::Tensor*>& inputs) const {
-  if (inputs_.size() != inputs.size()) return false;
+bool RecordedPass::has_shapes_of(const std::vector<at::Tensor*>& inputs) const {
+  if (shapes_.size() != inputs.size()) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!alike(inputs_[i], *inputs[i])) return false;
+    if (!alike(shapes_[i], *inputs[i])) return false;
   }
   return true;
 }
@@ -67,7 +75,8 @@ bool RecordedPass::record(const std::vector<at::Tensor*>& inputs, const std::fun
   std::vector<at::Tensor> given;
   for (size_t i = 0; i < inputs.size(); ++i) {
     given.push_back(*inputs[i]);
-    if (given[i].defined()) inputs_[i] = *inputs[i] = given[i].clone();
+    inputs_.push_back(given[i].defined() ? given[i].clone() : at::Tensor());
+    *inputs[i] = inputs_[i];
   }
   ++recordings_;
   std::string why;

@@ -31,13 +31,14 @@ class RecordedPass {
   void stop();    // from now on passes are only run
 
  private:
-  bool same_shapes(const std::vector<at::Tensor*>& inputs) const;
+  bool has_shapes_of(const std::vector<at::Tensor*>& inputs) const;
   bool record(const std::vector<at::Tensor*>& inputs, const std::function<at::Tensor()>& body);
 
   at::Device device_;
   Record record_;
   std::unique_ptr<RecordedWork> work_;
-  std::vector<at::Tensor> inputs_;  // of the recorded pass; before there is one, of the last
+  std::vector<at::Tensor> shapes_;  // of the last pass's inputs: tensors without memory
+  std::vector<at::Tensor> inputs_;  // that recorded kernels read
   at::Tensor output_;
   int passes_ = 0;      // with inputs like these
   int recordings_ = 0;  // of all shapes

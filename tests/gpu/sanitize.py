@@ -14,7 +14,7 @@ import subprocess
 
 OURS = "tessera"  # every kernel lives in this namespace, so its mangled name contains it
 BROKE = "Internal Sanitizer Error"
-FOUND = re.compile(r"^=+ (Error: Race|Invalid|Barrier error)", re.MULTILINE)
+FOUND = re.compile(r"^=+ (Error: Race|Invalid|Barrier error|Program hit)|^\[  FAILED  \]", re.MULTILINE)
 
 
 def parse():
@@ -48,43 +48,45 @@ def all_tests(options):
 
 
 def look(options, tool, index, tests):
-    """How many tests the tool found clean, those in which it broke, and what it said if it found something."""
+    """How many tests passed under the tool, those in which it broke, and what it said if it found something."""
     environment = {"TESSERA_TEST_DEVICE": "cuda", "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     log = options.logs / f"{tool}-{index}.log"
     log.write_text("")
-    clean, broken = 0, []
+    passed, broken = 0, []
     while tests:
         done = run(["compute-sanitizer", "--target-processes", "all", "--tool", tool, "--kernel-name", f"kns={OURS}", "--error-exitcode", "99",
                     *program(options.build), "--gtest_filter=" + ":".join(tests)], environment)
         with log.open("a") as out:
             out.write(done.stdout)
-        clean += len(re.findall(r"^\[       OK", done.stdout, re.MULTILINE))
+        passed += len(re.findall(r"^\[       OK \]", done.stdout, re.MULTILINE))
         if done.returncode == 0:
             break
-        last = re.findall(r"^\[ RUN      \] (\S+)", done.stdout, re.MULTILINE)[-1:]
+        ended = re.findall(r"^\[ +(?:OK|SKIPPED) \] (\S+)", done.stdout, re.MULTILINE)
+        last = [test for test in re.findall(r"^\[ RUN      \] (\S+)", done.stdout, re.MULTILINE) if test not in ended][-1:]
         if BROKE not in done.stdout or not last or FOUND.search(done.stdout):
-            return clean, broken, f"exit {done.returncode}, {'; '.join(re.findall(r'[A-Z]+ SUMMARY: .*', done.stdout))}: {log}"
+            return passed, broken, f"exit {done.returncode}, {'; '.join(re.findall(r'[A-Z]+ SUMMARY: .*', done.stdout))}: {log}"
         broken += last
         tests = tests[tests.index(last[0]) + 1:]
-    return clean, broken, ""
+    return passed, broken, ""
 
 
 def main():
     options = parse()
     if not shutil.which("compute-sanitizer"):
         raise SystemExit("compute-sanitizer is not on PATH; it comes with the CUDA toolkit, in its folder bin")
+    options.logs.mkdir(parents=True, exist_ok=True)
     tests, found = all_tests(options), False
     if not tests:
         raise SystemExit(f"no test of {options.build} matches {options.filter}")
     for tool in options.tools:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             results = list(pool.map(lambda i: look(options, tool, i, tests[i::options.jobs]), range(options.jobs)))
-        print(f"{tool}: {sum(clean for clean, _, _ in results)} of {len(tests)} tests clean", flush=True)
+        print(f"{tool}: {sum(passed for passed, _, _ in results)} of {len(tests)} tests passed", flush=True)
         for _, broken, findings in results:
             for test in broken:
                 print(f"  {test}: {tool} itself broke, nothing is known")
             if findings:
-                print(f"  {findings}")
+                print(f"  found: {findings}")
                 found = True
     raise SystemExit(1 if found else 0)
 
