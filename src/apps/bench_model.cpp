@@ -21,6 +21,8 @@ void BenchModel::add_to(CLI::App& command) {
 
 Experiment BenchModel::experiment() const {
   if (name.empty()) return config.load();
+  if (!config.file().empty())
+    fail_usage("--model {} and the config {} both say what to measure; give one of them", name, config.file().string());
   const fs::path folder = shipped_config("base/models/unet_small.yaml").parent_path(), file = folder / (name + ".yaml");
   if (!fs::exists(file)) {
     std::vector<std::string> names;

@@ -1,6 +1,8 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -8,6 +10,7 @@
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/suggest.h"
 #include "core/version.h"
 #include "tensor/cpu_allocator.h"
 #include "tensor/device.h"
@@ -16,6 +19,23 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+
+// A word where a command should be and none has that name; else "".
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("-")) continue;
+    std::vector<std::string> names;
+    for (const CLI::App* command : at->get_subcommands({})) names.push_back(command->get_name());
+    if (names.empty()) return "";
+    const auto found = std::find(names.begin(), names.end(), word);
+    if (found == names.end())
+      return fmt::format("no command '{}'{}; there are: {}", word, tessera::did_you_mean(word, names), fmt::join(names, ", "));
+    at = at->get_subcommand(word);
+  }
+  return "";
+}
 
 int run(int argc, char** argv) {
   using namespace tessera;
@@ -60,7 +80,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "error: {}\nrun 'tessera --help' or 'tessera COMMAND --help'\n", e.what());
+    const std::string unknown = unknown_command(app, argc, argv);
+    fmt::print(stderr, "error: {}\nrun 'tessera --help' or 'tessera COMMAND --help'\n", unknown.empty() ? e.what() : unknown);
     return kBadUsage;
   }
   return exit_code;

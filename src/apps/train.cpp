@@ -74,8 +74,11 @@ void add_train(CLI::App& app, int& exit_code) {
                                              .timeline = arguments->timeline},
                                             world);
       if (!world.is_first()) return;
-      print_result(result, experiment, result.classes);
-      if (result.signal != 0) exit_code = 128 + result.signal;
+      if (result.signal != 0) {
+        exit_code = 128 + result.signal;  // the terminal may be gone
+      } else {
+        print_result(result, experiment, result.classes);
+      }
     });
   });
 }

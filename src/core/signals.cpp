@@ -20,7 +20,7 @@ void note(int signal) {
   constexpr double kOneWish_s = 2;
   if (received == 0) {
     clock_gettime(CLOCK_MONOTONIC, &first_at);
-    received = signal;
+    received = signal == SIGHUP ? SIGTERM : signal;
   } else if (seconds_since(first_at) > kOneWish_s) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -36,6 +36,8 @@ void catch_stop_signals() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 int stop_signal() {

@@ -2,8 +2,9 @@
 
 namespace tessera {
 
-// After this call SIGINT and SIGTERM only leave a note: the run finishes its step, saves and ends with 128 + signal.
-// Another signal more than two seconds later ends the process at once.
+// After this call SIGINT and SIGTERM only leave a note: the run finishes its step, saves and ends with 128 + signal. A closed
+// terminal (SIGHUP, unless it is ignored as under nohup) is taken for SIGTERM. Another signal more than two seconds later ends
+// the process at once.
 void catch_stop_signals();
 
 // The signal received, or 0.

@@ -43,12 +43,12 @@ void load_cuda_plugin() {
   // Loading libtorch_cuda without a driver makes the first allocation throw: look for the driver first.
   void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr) {
-    state().status = "no NVIDIA driver found (libcuda.so.1): computing on the CPU";
+    state().status = "no NVIDIA driver found (libcuda.so.1)";
     return;
   }
   auto* init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
   if (const int code = init == nullptr ? -1 : init(0); code != 0) {
-    state().status = fmt::format("the NVIDIA driver does not start (cuInit: {}): computing on the CPU", code);
+    state().status = fmt::format("the NVIDIA driver does not start (cuInit: {})", code);
     return;
   }
   const std::string file = find_plugin();
@@ -84,7 +84,7 @@ c10::Device pick_device(const std::string& name) {
     const bool numbered = name.size() > 5 && name[4] == ':' && std::from_chars(name.data() + 5, end, index).ptr == end;
     if (plain || numbered) {
       if (index < gpus) return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
-      fail_usage("train.device is {}, but: {}; use train.device=cpu or auto", name, cuda_status());
+      fail_usage("there is no device {}: {}; use train.device=cpu or auto, or -d cpu", name, cuda_status());
     }
   }
   fail_usage("train.device expects auto, cpu, cuda or cuda:N, got '{}'", name);

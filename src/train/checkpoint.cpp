@@ -17,8 +17,9 @@ std::string hash_of(std::span<const uint8_t> bytes) {
   return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-json state_json(const TrainState& s, const ClassTable& classes) {
+json state_json(const TrainState& s, const ClassTable& classes, const SampleNames& samples) {
   json j = to_json(s);
+  j["samples"] = to_json(samples);
   j["format"] = 1;
   j["classes"] = {{"names", classes.names}, {"palette", classes.palette}};
   return j;
@@ -75,7 +76,7 @@ void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
     put("model.safetensors", encode_safetensors(checkpoint.model, {{"format", "pt"}}));
     put("optimizer.safetensors", encode_safetensors(checkpoint.optimizer));
     if (!checkpoint.average.empty()) put("ema.safetensors", encode_safetensors(checkpoint.average, {{"format", "pt"}}));
-    put_text("state.json", state_json(checkpoint.state, checkpoint.classes).dump(2));
+    put_text("state.json", state_json(checkpoint.state, checkpoint.classes, checkpoint.samples).dump(2));
     put_text("config.yaml", checkpoint.config_yaml);
     write_file(draft / "DONE", json{{"files", files}}.dump(2));
     sync_path(draft);
@@ -114,6 +115,7 @@ Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
     const json state = json::parse(get("state.json"));
     result.state = state_from_json(state);
     result.classes = {state.at("classes").at("names"), state.at("classes").at("palette")};
+    if (state.contains("samples")) result.samples = sample_names_from_json(state.at("samples"));  // older ones do not know it
     const auto config = get("config.yaml");
     result.config_yaml.assign(config.begin(), config.end());
   } catch (const json::exception& e) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/image.h"
+#include "train/sample_names.h"
 #include "weights/safetensors.h"
 
 namespace tessera {
@@ -27,9 +28,9 @@ TrainState state_from_json(const nlohmann::json& json);  // throws for one that 
 
 // Note [Checkpoint]
 // A folder `step-00001200` with model.safetensors, optimizer.safetensors, ema.safetensors where there is a moving average,
-// state.json (TrainState, classes), config.yaml (the resolved experiment) and, written last, DONE: the size and xxh3 of each
-// file. It is written under another name, flushed and renamed, so a folder of that name is whole or, if the disk failed, found
-// out by its hashes.
+// state.json (TrainState, classes, samples), config.yaml (the resolved experiment) and, written last, DONE: the size and xxh3
+// of each file. It is written under another name, flushed and renamed, so a folder of that name is whole or, if the disk
+// failed, found out by its hashes.
 struct Checkpoint {
   NamedTensors model;      // parameters and buffers by name
   NamedTensors optimizer;  // flat state arenas; empty when loaded for inference only
@@ -37,6 +38,7 @@ struct Checkpoint {
   TrainState state;
   ClassTable classes;
   std::string config_yaml;
+  SampleNames samples = {};
 };
 
 std::string checkpoint_name(int64_t step);

@@ -1,6 +1,11 @@
 #include "train/run.h"
 
+#include <unistd.h>
+
+#include <thread>
+
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/signals.h"
@@ -14,16 +19,40 @@
 namespace tessera {
 namespace {
 
+std::string this_process() {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return fmt::format("process {} on {}", ::getpid(), host);
+}
+
+// One process at a time writes to a run's folder. A run that is to go on may still be saving where it was stopped.
+std::unique_ptr<FileLock> lock_folder(const fs::path& folder, bool resume) {
+  constexpr int kPatience_s = 60;
+  auto lock = std::make_unique<FileLock>(folder / ".lock", "set run.dir to another place");
+  for (int waited = 0; !lock->try_lock(); ++waited) {
+    if (!resume || waited == kPatience_s) {
+      fail_usage("{} is in use by {}; wait until it has ended, or set run.dir (or run.name) to start another run",
+                 folder.string(), lock->signature());
+    }
+    if (waited == 0) log_info("waiting for {}, which writes to {}", lock->signature(), folder.string());
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  lock->sign(this_process());
+  return lock;
+}
+
 // A folder with a log or a checkpoint in it belongs to a run already.
-void claim_folder(const fs::path& folder, bool resume) {
+std::unique_ptr<FileLock> claim_folder(const fs::path& folder, bool resume) {
+  const std::string why = why_not_writable(folder);
+  TSR_CHECK(why.empty(), "the run folder {} cannot be written: {}; set run.dir to another place", folder.string(), why);
+  auto lock = lock_folder(folder, resume);
   std::error_code error;
   const fs::path saved = folder / "checkpoints";
   const bool used = fs::exists(folder / "log.jsonl", error) || (fs::exists(saved, error) && !fs::is_empty(saved, error));
   if (used && !resume)
     fail_usage("{} already holds a run; add --resume to go on with it, or set run.dir (or run.name) to start another",
                folder.string());
-  const std::string why = why_not_writable(folder);
-  TSR_CHECK(why.empty(), "the run folder {} cannot be written: {}; set run.dir to another place", folder.string(), why);
+  return lock;
 }
 
 // RUN/predictions: the drawn predictions as PNG files, with index.json to say what each is.
@@ -62,7 +91,7 @@ fs::path run_folder(const Experiment& experiment) {
 
 RunResult run_training(const Experiment& experiment, const RunOptions& options, World& world) {
   const fs::path folder = run_folder(experiment);
-  if (world.is_first()) claim_folder(folder, options.resume);
+  const auto lock = world.is_first() ? claim_folder(folder, options.resume) : nullptr;
   catch_stop_signals();
   Trainer trainer(experiment,
                   {folder, options.resume, options.device, options.sharded, options.autotune_exchange, options.timeline},

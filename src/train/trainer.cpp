@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
 #include "train/agreement.h"
@@ -129,6 +130,9 @@ void Trainer::evaluate() {
     last_eval_->averaged = averaged != nullptr;
   }
   report_bad_samples();
+  if (last_eval_->num_images > 0 && last_eval_->images.empty() && world_.is_first())
+    log_warn("not one labelled pixel in {} {}: no metric can be computed; `tessera data check` says what is in the masks",
+             last_eval_->num_images, plural(last_eval_->num_images, "validation image"));
   state_.evaluated_step = state_.step;
   double value = NAN;
   for (const auto& [name, metric] : named_values(last_eval_->report)) {
@@ -161,8 +165,8 @@ void Trainer::save() {
   }
   const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
-    const Checkpoint checkpoint{model_state(*model_),        optimizer, average, state_, train_set_->classes(),
-                                experiment_yaml(experiment_)};
+    const Checkpoint checkpoint{model_state(*model_),         optimizer, average, state_, train_set_->classes(),
+                                experiment_yaml(experiment_), samples_};
     try {
       store_->save(checkpoint);
     } catch (const Error& e) {

@@ -82,6 +82,7 @@ class Trainer {
   int signal_ = 0;  // that any rank received
   at::Device device_;
   DatasetPtr train_set_, val_set_;
+  SampleNames samples_;  // of the first rank
   Pipeline train_pipeline_, val_pipeline_;
   std::unique_ptr<Quarantine> train_quarantine_, val_quarantine_;
   ModelPtr model_;

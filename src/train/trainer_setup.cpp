@@ -97,6 +97,7 @@ void Trainer::open_data() {
   val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);
+  if (world_.is_first()) samples_ = SampleNames(*train_set_, *val_set_);
 }
 
 void Trainer::build_model() {
@@ -120,6 +121,7 @@ void Trainer::load_state() {
     return;
   }
   check_same_experiment(checkpoint->config_yaml, experiment_);
+  check_same_samples(checkpoint->samples, samples_);
   load_model_state(*model_, checkpoint->model);
   optimizer_state_ = checkpoint->optimizer;
   average_state_ = checkpoint->average;

@@ -1,16 +1,11 @@
 #include "weights/weight_cache.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/error.h"
+#include "core/file_lock.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/suggest.h"
@@ -58,32 +53,6 @@ void write_seen(const WeightSource& source, const std::string& sha256) {
     log_debug("{}", error.what());
   }
 }
-
-// Held while a file is made. The lock file goes with success: whoever still waits on it finds the file then.
-class FileLock {
- public:
-  explicit FileLock(const fs::path& file) : path_(file.string() + ".lock") {
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    TSR_CHECK(descriptor_ >= 0, "cannot write {}: {}; set TESSERA_CACHE to a folder that can be written", path_.string(),
-              std::strerror(errno));
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    log_info("waiting for another process that is fetching {}", file.string());
-    while (::flock(descriptor_, LOCK_EX) != 0) {
-      TSR_CHECK(errno == EINTR, "cannot lock {}: {}", path_.string(), std::strerror(errno));
-    }
-  }
-  ~FileLock() { ::close(descriptor_); }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  void remove() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-
- private:
-  fs::path path_;
-  int descriptor_;
-};
 
 // "" if `sha256` is what `source` should have, else what is wrong.
 std::string complaint(const WeightSource& source, const std::string& sha256, const std::optional<Seen>& seen) {
@@ -209,7 +178,11 @@ fs::path fetch_weights(const WeightSource& source) {
   }
   std::error_code error;
   fs::create_directories(source.file.parent_path(), error);
-  FileLock lock(source.file);
+  FileLock lock(source.file.string() + ".lock", "set TESSERA_CACHE to a folder that can be written");
+  if (!lock.try_lock()) {
+    log_info("waiting for another process that is fetching {}", source.file.string());
+    lock.wait();
+  }
   if (is_cached(source)) return source.file;
   fs::exists(source.file) ? check_in_place(source) : fetch(source);
   lock.remove();

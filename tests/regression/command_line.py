@@ -61,6 +61,10 @@ def happy_path(folder):
     _, errors = tessera("train", config, *options, "optimizer.lr=0.5", "--resume", expect=2)
     check("optimizer.lr: 0.01 in the run, 0.5 now" in errors, errors)
     tessera("report", run)
+    for kind in ("images", "masks"):
+        (folder / f"data/{kind}/größe 03/bild é3.png").unlink()
+    _, errors = tessera("train", config, *options, "--resume", expect=2)
+    check("its training samples have changed (10 then, 9 now)" in errors, errors)
 
 
 def bad_sample_is_quarantined(folder):
@@ -120,10 +124,13 @@ def mistakes(folder):
         (["train", "-d", "0,1", "data.type=synthetic", f"run.dir={folder}/x"], "need -p dp"),
         (["train", "-d", "one", "data.type=synthetic", f"run.dir={folder}/x"], "expected GPU numbers such as 0 or 0,1,2, or cpu"),
         (["train", "-m", "unett", "data.type=synthetic", f"run.dir={folder}/x"], "did you mean 'unet'?"),
-        (["train", "train.device=cuda:7", "data.type=synthetic", f"run.dir={folder}/x"], "train.device is cuda:7"),
+        (["train", "train.device=cuda:7", "data.type=synthetic", f"run.dir={folder}/x"], "no device cuda:7"),
         (["train", "train.device=gpu", "data.type=synthetic", f"run.dir={folder}/x"], "expects auto, cpu, cuda or cuda:N"),
         (["config", "explain", "optimizer.lrr"], "did you mean 'optimizer.lr'?"),
         (["nonsense"], "tessera --help"),
+        (["trian"], "no command 'trian', did you mean 'train'?"),
+        (["-q", "data", "chek"], "no command 'chek', did you mean 'check'?"),
+        (["bench", "step", "--model", "unet_small", folder / "c.yaml"], "both say what to measure"),
         (["eval"], "--weights"),
     ]:
         _, errors = tessera(*arguments, expect=2)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/name_hash.h"
 #include "core/rng.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/load_sample.h"
@@ -64,15 +65,17 @@ std::vector<size_t> listed(const DataConfig& config, const SplitConfig& split, c
   return read_sample_list(split.list, root_of(config, split), stems_of(pairs));
 }
 
-// Which of `pool` (positions in stem order) are held out for val.
-std::vector<bool> draw_held_out(const DataConfig& config, std::vector<size_t> pool, size_t total) {
-  std::sort(pool.begin(), pool.end());
-  Rng rng(static_cast<uint64_t>(config.split_seed), Stream::kSplit);
-  for (size_t i = pool.size(); i > 1; --i) std::swap(pool[i - 1], pool[rng.below(static_cast<uint32_t>(i))]);
+// Which of `pool` are held out for val: those whose names draw the smallest numbers. So when files come or go, hardly any other
+// changes sides, and a model is not measured on what an earlier one was trained on.
+std::vector<bool> draw_held_out(const DataConfig& config, const std::vector<size_t>& pool, const std::vector<FilePair>& pairs) {
+  std::vector<std::pair<double, size_t>> drawn;
+  for (const size_t i : pool)
+    drawn.emplace_back(Rng(static_cast<uint64_t>(config.split_seed), Stream::kSplit, name_hash(pairs[i].stem)).uniform(), i);
+  std::sort(drawn.begin(), drawn.end());
   auto count = static_cast<size_t>(std::lround(config.val_share * static_cast<double>(pool.size())));
   if (config.val_share > 0 && config.val_share < 1 && pool.size() >= 2) count = std::clamp<size_t>(count, 1, pool.size() - 1);
-  std::vector<bool> held_out(total, false);
-  for (size_t i = 0; i < count; ++i) held_out[pool[i]] = true;
+  std::vector<bool> held_out(pairs.size(), false);
+  for (size_t i = 0; i < count; ++i) held_out[drawn[i].second] = true;
   return held_out;
 }
 
@@ -109,7 +112,7 @@ std::vector<size_t> choose(const DataConfig& config, Split split, const std::vec
     if (!config.train.list.empty()) return pool;
     for (size_t i : val) held_out[i] = true;
   } else {
-    held_out = draw_held_out(config, pool, pairs.size());
+    held_out = draw_held_out(config, pool, pairs);
   }
   std::vector<size_t> chosen;
   for (size_t i : split == Split::kVal ? all : pool) {

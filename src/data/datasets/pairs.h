@@ -9,8 +9,8 @@ namespace tessera {
 // val has folders of its own (val.path or val.images): train and val are what their folders hold.
 // val.list only: val is the listed part of train's folders; train is train.list, or without one all that val.list leaves.
 // Two lists that share samples are an error.
-// neither: val is val_share of train's samples (of train.list, if given), drawn by split_seed from the sorted stems, so the
-// order of the file system has no part in it; train is the rest. val_share 0 gives an empty val.
+// neither: val is val_share of train's samples (of train.list, if given), drawn by split_seed for each name, so the
+// order of the file system and the other files have no part in it; train is the rest. val_share 0 gives an empty val.
 // count then cuts each split to its first n.
 
 // Folders of images and masks, matched by stem. Folders not named are looked for below the path under their usual names.

@@ -79,6 +79,16 @@ TEST(Pairs, ShareIsDrawnBySeedAndCoversAllOnce) {
   EXPECT_EQ(make_pairs(config, Split::kTrain)->size(), 3);
 }
 
+TEST(Pairs, FilesThatComeAndGoMoveNoOthersBetweenTheSplits) {
+  TempFolder folder;
+  for (int i = 0; i < 20; ++i) write_pair(folder.path(), "s" + std::to_string(i));
+  DataConfig config = config_at(folder.path());
+  config.val_share = 0.25;
+  const auto train = ids(make_pairs(config, Split::kTrain)), val = ids(make_pairs(config, Split::kVal));
+  for (const char* kind : {"images", "masks"}) fs::remove(folder / kind / (train[3] + ".png"));
+  EXPECT_EQ(ids(make_pairs(config, Split::kVal)), val);
+}
+
 TEST(Pairs, ListsChooseInTheirOrder) {
   TempFolder folder;
   for (const char* stem : {"a", "b", "c", "d"}) write_pair(folder.path(), stem);
