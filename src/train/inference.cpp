@@ -41,7 +41,7 @@ TrainedModel load_trained(const std::filesystem::path& given, const std::vector<
   load_model_state(*model, averaged ? checkpoint.average : checkpoint.model);
   if (experiment.train.channels_last) use_channels_last(*model);
   model->eval();
-  return {folder, experiment, checkpoint.classes, checkpoint.state.step, averaged, model, device};
+  return {folder, experiment, checkpoint.classes, checkpoint.samples, checkpoint.state.step, averaged, model, device};
 }
 
 std::string TrainedModel::title() const {

@@ -6,6 +6,7 @@
 #include "config/experiment.h"
 #include "nn/model.h"
 #include "train/predictor.h"
+#include "train/sample_names.h"
 
 namespace tessera {
 
@@ -15,6 +16,7 @@ struct TrainedModel {
   std::filesystem::path checkpoint;
   Experiment experiment;
   ClassTable classes;
+  SampleNames samples;  // of its run
   int64_t step = 0;
   bool averaged = false;  // its weights are the moving average, see eval.weights
   ModelPtr model;

@@ -51,4 +51,8 @@ void check_same_samples(const SampleNames& before, const SampleNames& now) {
              then_and_now(before.val, now.val));
 }
 
+std::string other_val_samples(const SampleNames& run, const Dataset& val) {
+  return differ(run.val_hash, hash_of(val)) ? then_and_now(run.val, val.size()) : "";
+}
+
 }  // namespace tessera

@@ -22,4 +22,7 @@ SampleNames sample_names_from_json(const nlohmann::json& json);
 // Throws UsageError where a run would go on with other training samples; warns of other validation samples.
 void check_same_samples(const SampleNames& before, const SampleNames& now);
 
+// How `val` differs from the validation samples of a run ("4 then, 3 now"); "" if it does not, or if they are not known.
+std::string other_val_samples(const SampleNames& run, const Dataset& val);
+
 }  // namespace tessera

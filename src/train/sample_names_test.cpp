@@ -36,6 +36,9 @@ TEST(SampleNames, OthersToMeasureOnAndCheckpointsThatDoNotKnowThemPass) {
   const SampleNames before = names_of({"data.val.count=4"});
   EXPECT_NO_THROW(check_same_samples(before, names_of({"data.val.count=3"})));
   EXPECT_NO_THROW(check_same_samples(SampleNames(), before));
+  const DatasetPtr now = make_dataset(testing::tiny_experiment({"data.val.count=3"}).data, Split::kVal);
+  EXPECT_EQ(other_val_samples(before, *now), "4 then, 3 now");
+  EXPECT_EQ(other_val_samples(SampleNames(), *now), "");
 }
 
 }  // namespace
