@@ -44,7 +44,10 @@ int64_t job_number(const World& world, size_t own) {
 // takes every size-th of them: every image once.
 std::vector<ImageJob> own_jobs(World& world, const PredictArguments& arguments) {
   std::vector<ImageJob> all;
-  if (world.is_first()) all = collect_image_jobs(arguments.inputs);
+  if (world.is_first()) {
+    all = collect_image_jobs(arguments.inputs, arguments.results.suffixes());
+    check_images_are_kept(all, arguments.results.folder, arguments.results.suffixes());
+  }
   nlohmann::json texts = nlohmann::json::array();
   for (const ImageJob& job : all) texts.push_back({job.image.string(), job.name.string()});
   std::vector<ImageJob> own;
@@ -57,10 +60,10 @@ std::vector<ImageJob> own_jobs(World& world, const PredictArguments& arguments) 
 
 // Returns how many images of all ranks could not be read.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
+  const std::vector<ImageJob> jobs = own_jobs(world, arguments);
   std::vector<std::string> overrides = arguments.overrides;
   overrides.push_back("train.device=" + device);
   const TrainedModel trained = load_trained(arguments.weights, overrides);
-  const std::vector<ImageJob> jobs = own_jobs(world, arguments);
   // Once on each host: threads of a process would remove one another's probe.
   const std::string why = world.spec.local_rank == 0 ? why_not_writable(arguments.results.folder) : "";
   TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.results.folder, why);
@@ -133,7 +136,8 @@ void add_predict(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("predict", "segment images with a trained model");
   command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
   command->add_option("inputs", arguments->inputs, "images, folders, patterns in quotes, or - for a list on stdin")->required();
-  command->add_option("-o,--output", arguments->results.folder, "folder for the results")->capture_default_str();
+  command->add_option("-o,--output", arguments->results.folder, "folder for the results; input images in it are never replaced")
+      ->capture_default_str();
   command->add_flag("--palette", arguments->results.palette,
                     "masks as palette PNG in the classes' colours (the values are still class numbers)");
   command->add_flag("--overlay", arguments->results.overlay, "also the image with the classes drawn over it: NAME_overlay.png");
@@ -141,10 +145,15 @@ void add_predict(CLI::App& app, int& exit_code) {
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");
   command->add_flag("--raw-weights", arguments->raw,
                     "use the weights as trained where the run also has their moving average (eval.weights=raw)");
-  command->add_option("--set", arguments->overrides, "change a value of the checkpoint's config: --set eval.flip=true");
+  command
+      ->add_option("--set", arguments->overrides,
+                   "change a value of the checkpoint's config, may be given again: --set eval.flip=true")
+      ->allow_extra_args(false);
   command->footer(
-      "Masks are PNG files with the class number of each pixel, at the size of the image. Preprocessing comes from the "
-      "checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are left, all of them share the "
+      "Masks are PNG files with the class number of each pixel, at the size of the image. They are named after the image; "
+      "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
+      "Preprocessing comes from the checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are "
+      "left, all of them share the "
       "windows (--set eval.window.size=512) of each. The files are the same.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
