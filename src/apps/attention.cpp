@@ -154,7 +154,8 @@ void add_attention(CLI::App& app, int& exit_code) {
   command
       ->add_option("--set", arguments->overrides,
                    "change a value of the checkpoint's config, may be given again: --set train.device=cpu")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->option_text("key=value");
   command->footer(
       "Writes NAME_layer11_mean.png and the like: the image with the map over it, yellow where the weight is highest, the "
       "query's patch framed in green. index.json says what each picture is. The whole image goes through the network at once.");

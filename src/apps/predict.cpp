@@ -41,17 +41,24 @@ int64_t job_number(const World& world, size_t own) {
 }
 
 // The jobs of this rank. The first one looks for the images (it has the terminal, where a list may come from), and each
-// takes every size-th of them: every image once.
+// takes every size-th of them: every image once. A mistake ends all ranks with one message.
 std::vector<ImageJob> own_jobs(World& world, const PredictArguments& arguments) {
-  std::vector<ImageJob> all;
+  nlohmann::json plan{{"jobs", nlohmann::json::array()}, {"mistake", ""}};
   if (world.is_first()) {
-    all = collect_image_jobs(arguments.inputs, arguments.results.suffixes());
-    check_images_are_kept(all, arguments.results.folder, arguments.results.suffixes());
+    try {
+      const auto all = collect_image_jobs(arguments.inputs, arguments.results.suffixes());
+      check_images_are_kept(all, arguments.results.folder, arguments.results.suffixes());
+      for (const ImageJob& job : all) plan["jobs"].push_back({job.image.string(), job.name.string()});
+    } catch (const UsageError& e) {
+      plan["mistake"] = e.what();
+    }
   }
-  nlohmann::json texts = nlohmann::json::array();
-  for (const ImageJob& job : all) texts.push_back({job.image.string(), job.name.string()});
+  // Not as JSON text, which must be UTF-8: a file's name may be any bytes.
+  const std::vector<uint8_t> bytes = nlohmann::json::to_msgpack(plan);
+  plan = nlohmann::json::from_msgpack(world.control.gather_text({bytes.begin(), bytes.end()}).front());
+  if (const auto mistake = plan["mistake"].get<std::string>(); !mistake.empty()) fail_usage("{}", mistake);
+  const nlohmann::json& shared = plan["jobs"];
   std::vector<ImageJob> own;
-  const nlohmann::json shared = nlohmann::json::parse(world.control.gather_text(texts.dump()).front());
   for (size_t i = static_cast<size_t>(world.rank()); i < shared.size(); i += static_cast<size_t>(world.size())) {
     own.push_back({shared[i].at(0).get<std::string>(), shared[i].at(1).get<std::string>()});
   }
@@ -148,13 +155,13 @@ void add_predict(CLI::App& app, int& exit_code) {
   command
       ->add_option("--set", arguments->overrides,
                    "change a value of the checkpoint's config, may be given again: --set eval.flip=true")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->option_text("key=value");
   command->footer(
       "Masks are PNG files with the class number of each pixel, at the size of the image. They are named after the image; "
       "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
       "Preprocessing comes from the checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are "
-      "left, all of them share the "
-      "windows (--set eval.window.size=512) of each. The files are the same.");
+      "left, all of them share the windows (--set eval.window.size=512) of each. The files are the same.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
     if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");

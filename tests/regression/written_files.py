@@ -41,6 +41,14 @@ def results_are_kept_apart(folder, run):
     check(files_in(folder / "apart") == sorted(expected), f"{files_in(folder / 'apart')}")
 
 
+def names_may_be_any_bytes(folder, run):
+    latin = folder / "latin/gr\udcfc.png"  # Python's way to write the byte 0xFC, which is not UTF-8
+    write_png(latin, 24, 20, COLOURS, channels=3)
+    for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
+        tessera("predict", "-w", run, latin.parent, "-o", folder / f"latin{len(ranks)}", "--probabilities", *ranks)
+        check(files_in(folder / f"latin{len(ranks)}") == ["gr\udcfc.png", "gr\udcfc_probabilities.npy"], f"{ranks}")
+
+
 def evaluation_is_not_lost(folder, run):
     out, _ = tessera("eval", "-w", run, "-o", folder / "missing/deep/e.json")
     check("mean_iou" in out and json.loads((folder / "missing/deep/e.json").read_text())["metrics"]["mean_iou"] >= 0, out)
@@ -49,6 +57,9 @@ def evaluation_is_not_lost(folder, run):
         for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
             out, errors = tessera("eval", "-w", run, "-o", output, *ranks, expect=1)
             check(f"the output file {output} cannot be written" in errors and not out, f"{out}{errors}")
+    (folder / "late.json.tmp").mkdir()  # the temporary name is taken: the folder is writable, the file is not
+    out, errors = tessera("eval", "-w", run, "-o", folder / "late.json", expect=1)
+    check("cannot write" in errors and "mean_iou" in out, f"{out}{errors}")
 
 
 def nothing_to_evaluate(folder):
@@ -89,7 +100,7 @@ if __name__ == "__main__":
     with Folder() as temporary:
         trained = temporary / "run"
         tessera("train", *TINY, "train.duration=1ba", "train.device=cpu", f"run.dir={trained}")
-        for part in (inputs_are_kept, results_are_kept_apart, evaluation_is_not_lost, format_follows_the_extension):
+        for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, format_follows_the_extension):
             part(temporary, trained)
             print(f"{part.__name__}: ok")
         nothing_to_evaluate(temporary)
