@@ -151,8 +151,11 @@ void add_attention(CLI::App& app, int& exit_code) {
   command->add_flag("--decoder", arguments->decoder,
                     "also what each of these classes looks at in the mask decoder's first layer");
   command->add_flag("--grey", arguments->grey, "also the bare maps as grey PNG: white is the highest value");
-  command->add_option("--set", arguments->overrides, "change a value of the checkpoint's config: --set train.device=cpu")
-      ->allow_extra_args(false);
+  command
+      ->add_option("--set", arguments->overrides,
+                   "change a value of the checkpoint's config, may be given again: --set train.device=cpu")
+      ->allow_extra_args(false)
+      ->option_text("key=value");
   command->footer(
       "Writes NAME_layer11_mean.png and the like: the image with the map over it, yellow where the weight is highest, the "
       "query's patch framed in green. index.json says what each picture is. The whole image goes through the network at once.");

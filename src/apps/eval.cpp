@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <optional>
 #include <thread>
 
 #include "apps/command.h"
+#include "apps/output_file.h"
 #include "apps/ranks.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -35,13 +37,30 @@ void print_table(const TrainedModel& trained, const EvalResult& result) {
   fmt::print("{:<28} {} ({} bad left out)\n", "images", result.num_images, result.num_bad);
 }
 
+// Files that came or went may change which images data.val_share holds out. Data that was asked for is not the run's.
+void warn_of_other_images(const TrainedModel& trained, const Dataset& val, const EvalArguments& arguments) {
+  const auto& overrides = arguments.overrides;
+  const bool other_data =
+      std::any_of(overrides.begin(), overrides.end(), [](const auto& text) { return text.starts_with("data."); });
+  if (arguments.on_train || other_data) return;
+  if (const std::string how = other_val_samples(trained.samples, val); !how.empty())
+    log_warn("the validation images are not those of the run ({}); it may have been trained on some of them", how);
+}
+
 void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {
+  if (world.is_first() && !arguments.output.empty()) check_output_file(arguments.output);
   std::vector<std::string> overrides = arguments.overrides;
   overrides.push_back("train.device=" + device);
   const TrainedModel trained = load_trained(arguments.weights, overrides);
   const Experiment& experiment = trained.experiment;
   if (world.is_first()) log_info("{}", trained.title());
   const DatasetPtr dataset = make_dataset(experiment.data, arguments.on_train ? Split::kTrain : Split::kVal);
+  TSR_CHECK(dataset->size() > 0, "there is nothing to evaluate: {}",
+            arguments.on_train
+                ? "the training split has no image; check data.path, data.train.list and data.val_share"
+                : "the validation split has no image; set data.val_share above 0, data.val.list or data.val.images "
+                  "(eval takes them as key=value), or measure on the training images with --train-split");
+  if (world.is_first()) warn_of_other_images(trained, *dataset, arguments);
   TSR_CHECK(dataset->classes().names == trained.classes.names,
             "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
             trained.classes.size(), dataset->classes().size());
@@ -62,12 +81,13 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   if (!world.is_first()) return;
   for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
   const nlohmann::json fields = eval_json(trained.classes, result);
-  if (!arguments.output.empty()) write_file(arguments.output, fields.dump(2));
   if (arguments.json) {
     fmt::print("{}\n", fields.dump(2));
   } else {
     print_table(trained, result);
   }
+  // Last: where it fails, what was measured has been said.
+  if (!arguments.output.empty()) write_file(arguments.output, fields.dump(2));
 }
 
 }  // namespace

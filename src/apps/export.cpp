@@ -1,6 +1,7 @@
 #include <map>
 
 #include "apps/command.h"
+#include "apps/output_file.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "train/inference.h"
@@ -13,7 +14,7 @@ namespace tessera {
 namespace {
 
 struct ExportArguments {
-  std::string weights, output, format = "safetensors", layout = "tessera";
+  std::string weights, output, format, layout = "tessera";
   bool raw = false;
 };
 
@@ -22,16 +23,30 @@ const std::map<std::string, WeightLayout> kLayouts{
     {"timm", WeightLayout::kTimm},       {"mmseg", WeightLayout::kMmseg},
     {"smp", WeightLayout::kSmp},         {"segmenter", WeightLayout::kSegmenter}};
 
+// As asked for, else as the file's extension says, else safetensors.
+std::string format_of(const ExportArguments& arguments) {
+  static const std::map<std::string, std::string> known{
+      {".pth", "pth"}, {".pt", "pth"}, {".safetensors", "safetensors"}, {".npz", "npz"}};
+  const std::string extension = fs::path(arguments.output).extension().string();
+  const auto found = known.find(lower(extension));
+  if (found == known.end()) return arguments.format.empty() ? "safetensors" : arguments.format;
+  if (!arguments.format.empty() && arguments.format != found->second)
+    fail_usage("--format {} and --output {} disagree: {} files are of format {}; change one, or leave --format out",
+               arguments.format, arguments.output, extension, found->second);
+  return found->second;
+}
+
 void export_weights(const ExportArguments& arguments) {
+  const std::string format = format_of(arguments), file = arguments.output.empty() ? "weights." + format : arguments.output;
+  check_output_file(file);
   const TrainedModel trained =
       load_trained(arguments.weights, {"train.device=cpu", std::string("eval.weights=") + (arguments.raw ? "raw" : "average")});
   const MappedKeys mapped = to_layout(model_state(*trained.model), kLayouts.at(arguments.layout));
   const auto encode = [&]() {
-    if (arguments.format == "pth") return encode_pth(mapped.tensors);
-    if (arguments.format == "npz") return encode_npz(mapped.tensors);
+    if (format == "pth") return encode_pth(mapped.tensors);
+    if (format == "npz") return encode_npz(mapped.tensors);
     return encode_safetensors(mapped.tensors, {{"format", "pt"}});
   };
-  const std::string file = arguments.output.empty() ? "weights." + arguments.format : arguments.output;
   write_file(file, encode());
   fmt::print("{}: {} tensors in {}'s layout from {}\n", file, mapped.tensors.size(), arguments.layout, trained.title());
   for (const std::string& name : mapped.dropped) fmt::print("  no place for {}\n", name);
@@ -48,9 +63,10 @@ void add_export(CLI::App& app, int& exit_code) {
   std::vector<std::string> layouts;
   for (const auto& entry : kLayouts) layouts.push_back(entry.first);
   weights->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
-  weights->add_option("--format", arguments->format, "pth, safetensors or npz")
-      ->check(CLI::IsMember({"pth", "safetensors", "npz"}))
-      ->capture_default_str();
+  weights
+      ->add_option("--format", arguments->format,
+                   "pth, safetensors or npz; default: as the output's extension says, else safetensors")
+      ->check(CLI::IsMember({"pth", "safetensors", "npz"}));
   weights->add_option("--layout", arguments->layout, "whose parameter names to use")
       ->check(CLI::IsMember(layouts))
       ->capture_default_str();

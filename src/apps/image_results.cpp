@@ -8,6 +8,20 @@
 #include "weights/npz.h"
 
 namespace tessera {
+namespace {
+
+constexpr const char* kMask = ".png";
+constexpr const char* kOverlay = "_overlay.png";
+constexpr const char* kProbabilities = "_probabilities.npy";
+
+}  // namespace
+
+std::vector<std::string> ResultFiles::suffixes() const {
+  std::vector<std::string> all{kMask};
+  if (overlay) all.emplace_back(kOverlay);
+  if (probabilities) all.emplace_back(kProbabilities);
+  return all;
+}
 
 ImageGroup group_of(const Sample& sample) {
   return {image_tensor(sample.image), sample.image.max_value, {sample.placement}};
@@ -32,11 +46,10 @@ void write_results(const ResultFiles& files, const ClassTable& classes, const Im
   fs::create_directories(base.parent_path());
   const auto with = [&](const char* suffix) { return fs::path(base.string() + suffix); };
   const LabelMap& labels = results.labels;
-  write_file(with(".png"), files.palette ? encode_png_palette(labels, classes.palette) : encode_png_labels(labels));
-  if (files.overlay)
-    write_file(with("_overlay.png"), encode_png(overlay(to_display(original), labels, classes.palette, 0.45F)));
+  write_file(with(kMask), files.palette ? encode_png_palette(labels, classes.palette) : encode_png_labels(labels));
+  if (files.overlay) write_file(with(kOverlay), encode_png(overlay(to_display(original), labels, classes.palette, 0.45F)));
   if (files.probabilities)
-    write_file(with("_probabilities.npy"), encode_npy(results.probabilities.to(at::kFloat), job.name.string()));
+    write_file(with(kProbabilities), encode_npy(results.probabilities.to(at::kFloat), job.name.string()));
 }
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "apps/image_jobs.h"
 #include "train/predictor.h"
@@ -11,6 +12,8 @@ namespace tessera {
 struct ResultFiles {
   std::string folder = "predictions";
   bool overlay = false, palette = false, probabilities = false;
+
+  std::vector<std::string> suffixes() const;  // of all files of an image: FOLDER/NAME + suffix
 };
 
 // What a model finds in an image, at its original size.

@@ -41,14 +41,24 @@ int64_t job_number(const World& world, size_t own) {
 }
 
 // The jobs of this rank. The first one looks for the images (it has the terminal, where a list may come from), and each
-// takes every size-th of them: every image once.
+// takes every size-th of them: every image once. A mistake ends all ranks with one message.
 std::vector<ImageJob> own_jobs(World& world, const PredictArguments& arguments) {
-  std::vector<ImageJob> all;
-  if (world.is_first()) all = collect_image_jobs(arguments.inputs);
-  nlohmann::json texts = nlohmann::json::array();
-  for (const ImageJob& job : all) texts.push_back({job.image.string(), job.name.string()});
+  nlohmann::json plan{{"jobs", nlohmann::json::array()}, {"mistake", ""}};
+  if (world.is_first()) {
+    try {
+      const auto all = collect_image_jobs(arguments.inputs, arguments.results.suffixes());
+      check_images_are_kept(all, arguments.results.folder, arguments.results.suffixes());
+      for (const ImageJob& job : all) plan["jobs"].push_back({job.image.string(), job.name.string()});
+    } catch (const UsageError& e) {
+      plan["mistake"] = e.what();
+    }
+  }
+  // Not as JSON text, which must be UTF-8: a file's name may be any bytes.
+  const std::vector<uint8_t> bytes = nlohmann::json::to_msgpack(plan);
+  plan = nlohmann::json::from_msgpack(world.control.gather_text({bytes.begin(), bytes.end()}).front());
+  if (const auto mistake = plan["mistake"].get<std::string>(); !mistake.empty()) fail_usage("{}", mistake);
+  const nlohmann::json& shared = plan["jobs"];
   std::vector<ImageJob> own;
-  const nlohmann::json shared = nlohmann::json::parse(world.control.gather_text(texts.dump()).front());
   for (size_t i = static_cast<size_t>(world.rank()); i < shared.size(); i += static_cast<size_t>(world.size())) {
     own.push_back({shared[i].at(0).get<std::string>(), shared[i].at(1).get<std::string>()});
   }
@@ -57,10 +67,10 @@ std::vector<ImageJob> own_jobs(World& world, const PredictArguments& arguments) 
 
 // Returns how many images of all ranks could not be read.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
+  const std::vector<ImageJob> jobs = own_jobs(world, arguments);
   std::vector<std::string> overrides = arguments.overrides;
   overrides.push_back("train.device=" + device);
   const TrainedModel trained = load_trained(arguments.weights, overrides);
-  const std::vector<ImageJob> jobs = own_jobs(world, arguments);
   // Once on each host: threads of a process would remove one another's probe.
   const std::string why = world.spec.local_rank == 0 ? why_not_writable(arguments.results.folder) : "";
   TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.results.folder, why);
@@ -133,7 +143,8 @@ void add_predict(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("predict", "segment images with a trained model");
   command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
   command->add_option("inputs", arguments->inputs, "images, folders, patterns in quotes, or - for a list on stdin")->required();
-  command->add_option("-o,--output", arguments->results.folder, "folder for the results")->capture_default_str();
+  command->add_option("-o,--output", arguments->results.folder, "folder for the results; input images in it are never replaced")
+      ->capture_default_str();
   command->add_flag("--palette", arguments->results.palette,
                     "masks as palette PNG in the classes' colours (the values are still class numbers)");
   command->add_flag("--overlay", arguments->results.overlay, "also the image with the classes drawn over it: NAME_overlay.png");
@@ -141,11 +152,16 @@ void add_predict(CLI::App& app, int& exit_code) {
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");
   command->add_flag("--raw-weights", arguments->raw,
                     "use the weights as trained where the run also has their moving average (eval.weights=raw)");
-  command->add_option("--set", arguments->overrides, "change a value of the checkpoint's config: --set eval.flip=true");
+  command
+      ->add_option("--set", arguments->overrides,
+                   "change a value of the checkpoint's config, may be given again: --set eval.flip=true")
+      ->allow_extra_args(false)
+      ->option_text("key=value");
   command->footer(
-      "Masks are PNG files with the class number of each pixel, at the size of the image. Preprocessing comes from the "
-      "checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are left, all of them share the "
-      "windows (--set eval.window.size=512) of each. The files are the same.");
+      "Masks are PNG files with the class number of each pixel, at the size of the image. They are named after the image; "
+      "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
+      "Preprocessing comes from the checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are "
+      "left, all of them share the windows (--set eval.window.size=512) of each. The files are the same.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
     if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");

@@ -65,6 +65,11 @@ def happy_path(folder):
         (folder / f"data/{kind}/größe 03/bild é3.png").unlink()
     _, errors = tessera("train", config, *options, "--resume", expect=2)
     check("its training samples have changed (10 then, 9 now)" in errors, errors)
+    for kind in ("images", "masks"):
+        for i in range(4, 12):
+            (folder / f"data/{kind}/größe {i:02}/bild é{i}.png").unlink()
+    _, errors = tessera("eval", "-w", run)
+    check("the validation images are not those of the run (2 then, 1 now)" in errors, errors)
 
 
 def bad_sample_is_quarantined(folder):

@@ -1,0 +1,107 @@
+"""What predict, eval and export write, and where: an input is never replaced, no result is written over another, and what
+cannot be written or measured is said before the work."""
+import json
+import os
+import zipfile
+
+from support import TINY, Folder, check, tessera, write_png
+
+COLOURS = lambda y, x: (200, 60 + x, 30 + y)
+
+
+def files_in(folder):
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+
+def inputs_are_kept(folder, run):
+    photos = folder / "photos"
+    write_png(photos / "photo.png", 24, 20, COLOURS, channels=3)
+    before = (photos / "photo.png").read_bytes()
+    (folder / "link").symlink_to(photos)
+    for inputs, output in [(photos, photos), (photos / "photo.png", photos), (folder / "link", photos), (photos, folder / "link"),
+                           (photos / "photo.png", os.path.relpath(photos))]:
+        out, errors = tessera("predict", "-w", run, inputs, "-o", output, expect=2)
+        check("photo.png would replace an input image; choose another folder with --output" in errors, errors)
+        check(not out and (photos / "photo.png").read_bytes() == before, f"{inputs} to {output} touched the input")
+    check(files_in(photos) == ["photo.png"], f"files were left: {files_in(photos)}")
+    _, errors = tessera("predict", "-w", run, photos, "-o", photos, "-p", "dp", "--ranks", 2, "-d", "cpu", expect=2)
+    check("would replace an input image" in errors, errors)
+
+
+def results_are_kept_apart(folder, run):
+    images = folder / "images"
+    for name in ("a.jpg", "a_overlay.png", "b.png"):  # the content says what a file is, not its name
+        write_png(images / name, 24, 20, COLOURS, channels=3)
+    # The list comes from Windows, the word after --set is an image, and b.png is given three times.
+    listing = f"{images}/a.jpg\r\n{images}/a_overlay.png\r\n{images}/b.png\r\n"
+    out, _ = tessera("predict", "-w", run, "--set", "eval.flip=true", images / "b.png", f"{images}/./b.png", "-", "--set", "eval.scales=[1]",
+                     "--overlay", "-o", folder / "apart", stdin=listing)
+    check(out.startswith("3 predictions in "), out)
+    expected = [f"{name}{suffix}" for name in ("a_jpg", "a_overlay_png", "b") for suffix in (".png", "_overlay.png")]
+    check(files_in(folder / "apart") == sorted(expected), f"{files_in(folder / 'apart')}")
+
+
+def names_may_be_any_bytes(folder, run):
+    latin = folder / "latin/gr\udcfc.png"  # Python's way to write the byte 0xFC, which is not UTF-8
+    write_png(latin, 24, 20, COLOURS, channels=3)
+    for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
+        tessera("predict", "-w", run, latin.parent, "-o", folder / f"latin{len(ranks)}", "--probabilities", *ranks)
+        check(files_in(folder / f"latin{len(ranks)}") == ["gr\udcfc.png", "gr\udcfc_probabilities.npy"], f"{ranks}")
+
+
+def evaluation_is_not_lost(folder, run):
+    out, _ = tessera("eval", "-w", run, "-o", folder / "missing/deep/e.json")
+    check("mean_iou" in out and json.loads((folder / "missing/deep/e.json").read_text())["metrics"]["mean_iou"] >= 0, out)
+    (folder / "file").write_text("no folder")
+    for output in (folder / "file/e.json", folder):
+        for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
+            out, errors = tessera("eval", "-w", run, "-o", output, *ranks, expect=1)
+            check(f"the output file {output} cannot be written" in errors and not out, f"{out}{errors}")
+    (folder / "late.json.tmp").mkdir()  # the temporary name is taken: the folder is writable, the file is not
+    out, errors = tessera("eval", "-w", run, "-o", folder / "late.json", expect=1)
+    check("cannot write" in errors and "mean_iou" in out, f"{out}{errors}")
+
+
+def nothing_to_evaluate(folder):
+    for i in range(4):
+        write_png(folder / f"data/images/{i}.png", 24, 20, COLOURS, channels=3)
+        write_png(folder / f"data/masks/{i}.png", 24, 20, lambda y, x: x % 2)
+    run = folder / "no_val"
+    tessera("train", f"data.path={folder}/data", "data.classes=[a,b]", "data.val_share=0", "model.unet.channels=[4]", "train.batch_size=4", "train.duration=1ba",
+            "run.pictures=0", "train.device=cpu", f"run.dir={run}")
+    out, errors = tessera("eval", "-w", run, expect=1)
+    check("there is nothing to evaluate: the validation split has no image; set data.val_share above 0" in errors and not out, f"{out}{errors}")
+    out, _ = tessera("eval", "-w", run, "data.val_share=0.5")
+    check("images                       2 " in out, out)
+    out, _ = tessera("eval", "-w", run, "--train-split")
+    check("images                       4 " in out, out)
+
+
+def format_of(path):
+    if zipfile.is_zipfile(path):
+        names = zipfile.ZipFile(path).namelist()
+        return "npz" if all(name.endswith(".npy") for name in names) else "pth"
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        return "safetensors" if json.loads(file.read(length)) else "empty"
+
+
+def format_follows_the_extension(folder, run):
+    for name, options, expected in [("m.pth", [], "pth"), ("m.PT", [], "pth"), ("new/m.npz", [], "npz"), ("m.safetensors", [], "safetensors"),
+                                    ("m.weights", [], "safetensors"), ("m.bin", ["--format", "pth"], "pth"), ("m2.pt", ["--format", "pth"], "pth")]:
+        tessera("export", "weights", "-w", run, "-o", folder / name, *options)
+        check(format_of(folder / name) == expected, f"{name} {options} is {format_of(folder / name)}, expected {expected}")
+    _, errors = tessera("export", "weights", "-w", run, "-o", folder / "x.pth", "--format", "npz", expect=2)
+    check("--format npz and --output" in errors and ".pth files are of format pth" in errors, errors)
+    check(not (folder / "x.pth").exists(), "written all the same")
+
+
+if __name__ == "__main__":
+    with Folder() as temporary:
+        trained = temporary / "run"
+        tessera("train", *TINY, "train.duration=1ba", "train.device=cpu", f"run.dir={trained}")
+        for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, format_follows_the_extension):
+            part(temporary, trained)
+            print(f"{part.__name__}: ok")
+        nothing_to_evaluate(temporary)
+        print("nothing_to_evaluate: ok")
