@@ -26,9 +26,9 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.starts_with("-")) continue;
+    if (at->get_require_subcommand_min() == 0) return "";
     std::vector<std::string> names;
     for (const CLI::App* command : at->get_subcommands({})) names.push_back(command->get_name());
-    if (names.empty()) return "";
     const auto found = std::find(names.begin(), names.end(), word);
     if (found == names.end())
       return fmt::format("no command '{}'{}; there are: {}", word, tessera::did_you_mean(word, names), fmt::join(names, ", "));

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -33,8 +34,7 @@ void FileLock::wait() {
 
 void FileLock::sign(const std::string& text) {
   // Only for people to read: a full disk must not keep anybody from the lock.
-  if (::ftruncate(descriptor_, 0) == 0) [[maybe_unused]]
-    const auto written = ::pwrite(descriptor_, text.data(), text.size(), 0);
+  if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, text.data(), text.size(), 0) < 0) return;
 }
 
 std::string FileLock::signature() const {

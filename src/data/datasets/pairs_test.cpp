@@ -62,11 +62,17 @@ TEST(Pairs, OneFolderCanHoldBoth) {
   EXPECT_EQ(ids(make_pairs(config, Split::kTrain)), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(Pairs, ShareIsDrawnBySeedAndCoversAllOnce) {
-  TempFolder folder;
+// Twenty pairs, five of them for val.
+DataConfig shared_pairs(const TempFolder& folder) {
   for (int i = 0; i < 20; ++i) write_pair(folder.path(), "s" + std::to_string(i));
   DataConfig config = config_at(folder.path());
   config.val_share = 0.25;
+  return config;
+}
+
+TEST(Pairs, ShareIsDrawnBySeedAndCoversAllOnce) {
+  TempFolder folder;
+  DataConfig config = shared_pairs(folder);
   const auto train = ids(make_pairs(config, Split::kTrain)), val = ids(make_pairs(config, Split::kVal));
   EXPECT_EQ(val.size(), 5U);
   std::set<std::string> both(train.begin(), train.end());
@@ -81,9 +87,7 @@ TEST(Pairs, ShareIsDrawnBySeedAndCoversAllOnce) {
 
 TEST(Pairs, FilesThatComeAndGoMoveNoOthersBetweenTheSplits) {
   TempFolder folder;
-  for (int i = 0; i < 20; ++i) write_pair(folder.path(), "s" + std::to_string(i));
-  DataConfig config = config_at(folder.path());
-  config.val_share = 0.25;
+  const DataConfig config = shared_pairs(folder);
   const auto train = ids(make_pairs(config, Split::kTrain)), val = ids(make_pairs(config, Split::kVal));
   for (const char* kind : {"images", "masks"}) fs::remove(folder / kind / (train[3] + ".png"));
   EXPECT_EQ(ids(make_pairs(config, Split::kVal)), val);
