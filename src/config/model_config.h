@@ -75,9 +75,10 @@ template <class V>
 void describe(V& v, ModelConfig& c) {
   v.field("name", c.name, "which model; `tessera train --help` lists them");
   v.field("num_classes", c.num_classes, "0: as many as the data has", at_least(0));
-  v.field("pretrained", c.pretrained,
-          "weights to start from: a name of `tessera models pretrained`, a URL, or a .pth, .safetensors or .npz file; of "
-          "torchvision, timm, mmsegmentation, smp, Segmenter or ours; the head is left fresh where its classes differ");
+  v.field(
+      "pretrained", c.pretrained,
+      "weights to start from: a name of `tessera models pretrained`, a URL, a .pth, .safetensors or .npz file, or a run; of "
+      "torchvision, timm, mmsegmentation, smp, Segmenter or ours; the head is left fresh where its classes differ");
   v.field("allow_missing", c.allow_missing, "start even if that file lacks weights outside the head");
   v.field("freeze", c.freeze,
           "layers that are not trained, by their path in `tessera models show`: [backbone.layer1, encoder.blocks.0]; their "

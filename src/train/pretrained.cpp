@@ -2,6 +2,9 @@
 
 #include <torch/types.h>
 
+#include "core/files.h"
+#include "train/checkpoint_store.h"
+#include "train/inference.h"
 #include "train/model_state.h"
 #include "weights/key_map.h"
 #include "weights/load_weights.h"
@@ -27,15 +30,30 @@ void describe_positions(const ModelConfig& config, const NamedTensors& ours, Mat
   }
 }
 
+// The checkpoint that model.pretrained means, where that is a run or a checkpoint.
+std::optional<fs::path> named_checkpoint(const fs::path& given) {
+  std::error_code error;
+  const bool is_one = fs::is_directory(given / "checkpoints", error) || fs::exists(given / "DONE", error);
+  return is_one ? std::optional(resolve_checkpoint(given)) : std::nullopt;
+}
+
+// What evaluation would take: the moving average, where that run says so.
+NamedTensors weights_of(const fs::path& checkpoint) {
+  Checkpoint all = read_checkpoint(checkpoint, /*with_optimizer=*/false);
+  const bool averaged = trained_experiment(checkpoint, {}).eval.weights == EvalWeights::kAverage;
+  return averaged && !all.average.empty() ? all.average : all.model;
+}
+
 }  // namespace
 
 MatchReport load_pretrained(SegmentationModel& model, const ModelConfig& config) {
-  const std::filesystem::path file = find_weights(config.pretrained);
+  const auto checkpoint = named_checkpoint(config.pretrained);
+  const fs::path file = checkpoint ? *checkpoint : find_weights(config.pretrained);
   const at::NoGradGuard no_grad;
   const NamedTensors ours = model_state(model);
   std::vector<std::string> names;
   for (const auto& entry : ours) names.push_back(entry.first);
-  const MappedKeys mapped = map_keys(find_state_dict(read_weights(file)).tensors, names);
+  const MappedKeys mapped = map_keys(checkpoint ? weights_of(*checkpoint) : find_state_dict(read_weights(file)).tensors, names);
   MatchOptions options;
   options.allow_missing = config.allow_missing;
   options.head_prefixes = model.head_prefixes();

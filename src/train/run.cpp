@@ -55,6 +55,24 @@ std::unique_ptr<FileLock> claim_folder(const fs::path& folder, bool resume) {
   return lock;
 }
 
+// A run that is refused before its first step leaves no folder behind, unless somebody put something there.
+class NewFolder {
+ public:
+  explicit NewFolder(fs::path folder) : folder_(std::move(folder)) {}
+  ~NewFolder() {
+    if (folder_.empty()) return;
+    std::error_code ignored;
+    for (const char* name : {".lock", "checkpoints", ""}) fs::remove(folder_ / name, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  void keep() { folder_.clear(); }
+
+ private:
+  fs::path folder_;
+};
+
 // RUN/predictions: the drawn predictions as PNG files, with index.json to say what each is.
 void save_pictures(const fs::path& folder, const std::vector<DrawnPrediction>& best,
                    const std::vector<DrawnPrediction>& worst) {
@@ -91,11 +109,15 @@ fs::path run_folder(const Experiment& experiment) {
 
 RunResult run_training(const Experiment& experiment, const RunOptions& options, World& world) {
   const fs::path folder = run_folder(experiment);
+  std::error_code error;
+  const bool is_new = world.is_first() && !fs::exists(folder, error);
   const auto lock = world.is_first() ? claim_folder(folder, options.resume) : nullptr;
+  NewFolder refused(is_new ? folder : fs::path());
   catch_stop_signals();
   Trainer trainer(experiment,
                   {folder, options.resume, options.device, options.sharded, options.autotune_exchange, options.timeline},
                   world);
+  refused.keep();
   if (!world.is_first()) return trainer.run();
 
   write_file(folder / "config.yaml", experiment_yaml(experiment));

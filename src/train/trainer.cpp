@@ -100,6 +100,11 @@ void Trainer::log_step(const StepResult& result) {
             "the loss is {} at step {}; the checkpoints in {} are from before and untouched. Lower optimizer.lr, set "
             "optimizer.clip_norm, or look at the data with `tessera data check`",
             line.loss, state_.step, (folder_ / "checkpoints").string());
+  if (line.loss == 0 && line.grad_norm == 0 && !std::exchange(warned_of_nothing_, true) && world_.is_first())
+    log_warn(
+        "nothing is learned: loss and gradient are exactly 0 at step {}. Is any pixel labelled (`tessera data check`), and is "
+        "there more than one class?",
+        state_.step);
 }
 
 // A collective: a sample that is bad on one rank is known to all, so that all count it against data.max_bad_share.

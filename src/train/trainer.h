@@ -96,6 +96,7 @@ class Trainer {
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
   TrainState state_;
   int64_t saved_step_ = -1;
+  bool warned_of_nothing_ = false;
   std::optional<EvalResult> last_eval_;
   Hooks hooks_;
   std::optional<StepMeter> meter_;

@@ -66,6 +66,12 @@ def main():
 
         _, errors = tessera("train", *OPTIONS, "train.ema.smoothing=0.9", f"run.dir={folder}/both", expect=2)
         check("one follows from the other" in errors, errors)
+
+        # Another run that starts from this one, by its folder, starts from the average.
+        frozen = [*OPTIONS, "optimizer.type=sgd", "optimizer.weight_decay=0", "optimizer.lr=1e-300", "train.duration=1ba", "train.ema.half_life=0ba"]
+        _, errors = tessera("train", *frozen, f"run.dir={folder}/tuned", f"model.pretrained={last}")
+        found = read_doubles(checkpoints(folder / "tuned")[-1] / "model.safetensors")
+        check(all(found[name] == average[name] for name in found if "running" not in name and "num_batches" not in name), f"{errors}: other weights")
         _, errors = tessera("train", *OPTIONS, "train.ema.half_life=5ba", f"run.dir={one}", "--resume", expect=2)
         check("train.ema.half_life: 3ba in the run, 5ba now" in errors, errors)
         print("average: evaluated, exported, resumed on 1, 2 and 3 ranks")

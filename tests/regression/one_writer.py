@@ -42,6 +42,8 @@ def main():
         step, _ = final_hash(run)
         wait_until(lambda: any(line["type"] == "resume" for line in log_lines(run)), second)
         stop(second, signal.SIGTERM)
+        _, errors = tessera("train", *OPTIONS, f"run.dir={folder}/refused", "model.pretrained=nowhere.pth", expect=2)
+        check("nowhere.pth" in errors and not (folder / "refused").exists(), f"a run that was refused left its folder: {errors}")
         print(f"the second process waited and went on at {step}")
 
         command = ["nohup", program(), "train", *OPTIONS, f"run.dir={folder}/nohup"]

@@ -62,13 +62,17 @@ def evaluation_is_not_lost(folder, run):
     check("cannot write" in errors and "mean_iou" in out, f"{out}{errors}")
 
 
-def nothing_to_evaluate(folder):
+def nothing_to_learn_or_evaluate(folder):
     for i in range(4):
         write_png(folder / f"data/images/{i}.png", 24, 20, COLOURS, channels=3)
         write_png(folder / f"data/masks/{i}.png", 24, 20, lambda y, x: x % 2)
     run = folder / "no_val"
-    tessera("train", f"data.path={folder}/data", "data.classes=[a,b]", "data.val_share=0", "model.unet.channels=[4]", "train.batch_size=4", "train.duration=1ba",
-            "run.pictures=0", "train.device=cpu", f"run.dir={run}")
+    options = [f"data.path={folder}/data", "data.classes=[a,b]", "data.val_share=0", "model.unet.channels=[4]", "train.batch_size=4",
+               "train.duration=1ba", "run.pictures=0", "train.device=cpu"]
+    _, errors = tessera("train", *options, f"run.dir={run}")
+    check("nothing is learned" not in errors, errors)
+    _, errors = tessera("train", *options, "data.labels.ignore=[0,1]", f"run.dir={folder}/no_labels")
+    check(errors.count("nothing is learned: loss and gradient are exactly 0 at step 1.") == 1, errors)
     out, errors = tessera("eval", "-w", run, expect=1)
     check("there is nothing to evaluate: the validation split has no image; set data.val_share above 0" in errors and not out, f"{out}{errors}")
     out, _ = tessera("eval", "-w", run, "data.val_share=0.5")
@@ -103,5 +107,5 @@ if __name__ == "__main__":
         for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, format_follows_the_extension):
             part(temporary, trained)
             print(f"{part.__name__}: ok")
-        nothing_to_evaluate(temporary)
-        print("nothing_to_evaluate: ok")
+        nothing_to_learn_or_evaluate(temporary)
+        print("nothing_to_learn_or_evaluate: ok")
