@@ -16,6 +16,11 @@ struct NormalizedSum {
 NormalizedSum add_layer_norm(const at::Tensor& x, const at::Tensor& branch, const at::Tensor& weight, const at::Tensor& bias,
                              double eps, at::ScalarType type, const at::Tensor& branch_bias = {});
 
+// The widest rows for which the GPU's kernels have room, in both directions.
+inline int64_t widest_layer_norm(at::ScalarType type) {
+  return (96 << 10) / (4 * static_cast<int64_t>(c10::elementSize(type)));
+}
+
 struct SplitTokens {
   at::Tensor head, rest;  // each contiguous
 };

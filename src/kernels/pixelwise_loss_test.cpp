@@ -67,8 +67,8 @@ struct Size {
 std::ostream& operator<<(std::ostream& out, const Size& s) {
   return out << s.classes << " classes, " << s.height << " x " << s.width;
 }
-const Size kSizes[] = {{1, 3, 5},    {2, 9, 31},   {4, 16, 8},   {6, 3, 3},    {8, 5, 27},    {16, 11, 13},
-                       {19, 12, 11}, {150, 7, 19}, {151, 6, 11}, {152, 3, 45}, {1000, 3, 11}, {3500, 1, 5}};
+const Size kSizes[] = {{1, 3, 5},    {2, 9, 31},   {4, 16, 8},   {6, 3, 3},    {8, 5, 27},   {16, 11, 13},  {19, 12, 11},
+                       {150, 7, 19}, {151, 6, 11}, {152, 3, 45}, {383, 2, 17}, {766, 2, 17}, {1000, 3, 11}, {3500, 1, 5}};
 
 template <class Work>
 void for_each_case(Work&& work) {

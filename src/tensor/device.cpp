@@ -83,7 +83,7 @@ c10::Device pick_device(const std::string& name) {
     const char* end = name.data() + name.size();
     const bool numbered = name.size() > 5 && name[4] == ':' && std::from_chars(name.data() + 5, end, index).ptr == end;
     if (plain || numbered) {
-      if (index < gpus) return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+      if (index >= 0 && index < gpus) return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
       fail_usage("there is no device {}: {}; use train.device=cpu or auto, or -d cpu", name, cuda_status());
     }
   }

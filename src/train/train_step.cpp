@@ -16,10 +16,13 @@
 namespace tessera {
 namespace {
 
-// Out of memory on a GPU, or from the CPU's allocator, which only says so in words.
-bool is_out_of_memory(const c10::Error& error) {
+// Why a pass over fewer samples may do what this one could not; empty: it would not. The CPU's allocator, and kernels of
+// libtorch that count with 31 bits, say so only in words.
+std::string why_too_large(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();
-  return dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || text.find("not enough memory") != std::string::npos;
+  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || says("not enough memory")) return "out of memory";
+  return says("less than INT_MAX elements") ? "a tensor of 2^31 numbers or more" : "";
 }
 
 bool has_batch_norm(const SegmentationModel& model) {
@@ -158,22 +161,23 @@ void TrainStep::with_retries(int64_t step, const std::function<void()>& body) {
     try {
       return body();
     } catch (const c10::Error& e) {
-      if (!is_out_of_memory(e)) throw;
+      const std::string why = why_too_large(e);
+      if (why.empty()) throw;
       const at::NoGradGuard no_grad;
       if (reducer_ && !synced_) reducer_->interrupt();
       arena_.buffers().copy_(saved_buffers_);
       if (running_stats_) running_stats_->begin(share_.units);
       if (synced_ || !shrink_micro_batch()) {
         fail(
-            "out of memory at step {} with {}; set {}train.norm_group lower (it defines the experiment), or use smaller crops, "
+            "{} at step {} with {}; set {}train.norm_group lower (it defines the experiment), or use smaller crops, "
             "a smaller model or train.precision=bf16. {}",
-            step,
+            why, step,
             synced_ ? "batch-norm units spread over the ranks"
                     : fmt::format("the smallest micro-batch ({} samples, one batch-norm unit)", micro_batch_),
             synced_ ? "train.micro_batch, so that less is computed at a time, use more ranks, set " : "",
             e.what_without_backtrace());
       }
-      log_warn("out of memory at step {}: nothing is lost, going on with micro-batches of {}", step, micro_batch_);
+      log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch_);
     }
   }
 }

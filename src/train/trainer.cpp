@@ -156,8 +156,10 @@ void Trainer::evaluate() {
 
 void Trainer::save() {
   enter_phase(RankPhase::kSaving);
-  TSR_CHECK(step_->arena().params().sum().isfinite().item<bool>(),
-            "the weights are no longer finite at step {}, so they are not saved; the checkpoints in {} are from before. Lower "
+  Arena& arena = step_->arena();
+  TSR_CHECK((arena.params().sum() + arena.buffers().sum()).isfinite().item<bool>(),
+            "the weights or their running statistics are no longer finite at step {}, so they are not saved; the checkpoints "
+            "in {} are from before. Lower "
             "optimizer.lr or set optimizer.clip_norm",
             state_.step, (folder_ / "checkpoints").string());
   state_.optimizer_steps = step_->optimizer().step_count();

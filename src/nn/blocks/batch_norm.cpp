@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/error.h"
 #include "kernels/fused.h"
 #include "kernels/norm_act.h"
 #include "nn/blocks/synced_batch_norm.h"
@@ -12,11 +13,16 @@
 namespace tessera {
 namespace {
 
-// The units of a pass of n samples.
-std::vector<NormSegment> units_of(const StepContext& context, int64_t n) {
-  if (context.segments.size() <= 1 && context.norm_rows == 0 && context.running_statistics == nullptr)
-    return {{.begin = 0, .end = n, .unit_size = n}};
-  return context.segments;
+// The units of a pass over x.
+std::vector<NormSegment> units_of(const StepContext& context, const at::Tensor& x) {
+  const bool one = context.segments.size() <= 1 && context.norm_rows == 0 && context.running_statistics == nullptr;
+  const auto units = one ? std::vector<NormSegment>{{.begin = 0, .end = x.size(0), .unit_size = x.size(0)}} : context.segments;
+  for (const NormSegment& unit : units) {
+    TSR_CHECK(!unit.counts || unit.unit_size * x.size(2) * x.size(3) > 1,
+              "batch norm over one value has no variance: here features are 1 x 1 and a batch-norm unit has 1 sample; raise "
+              "train.batch_size or train.norm_group (a model that pools whole images needs 2 samples), or use larger crops");
+  }
+  return units;
 }
 
 }  // namespace
@@ -89,7 +95,7 @@ at::Tensor BatchNorm2dImpl::by_libtorch(const at::Tensor& x) {
   if (!is_training()) return norm(x, running_mean, running_var, momentum_);
   NormStatistics* statistics = step_context().running_statistics;
   std::vector<at::Tensor> parts;
-  for (const NormSegment& segment : units_of(step_context(), x.size(0))) {
+  for (const NormSegment& segment : units_of(step_context(), x)) {
     // A narrow of everything is left out: backward would fill and copy a tensor of zeros for it.
     const bool whole = segment.end - segment.begin == x.size(0);
     const at::Tensor part = whole ? x : x.narrow(0, segment.begin, segment.end - segment.begin);
@@ -115,7 +121,7 @@ at::Tensor BatchNorm2dImpl::with_running_averages(const at::Tensor& x, const at:
 
 std::pair<at::Tensor, NormActOptions> BatchNorm2dImpl::unit_moments(const at::Tensor& x, const at::Tensor& offset, bool relu) {
   const StepContext& context = step_context();
-  const std::vector<NormSegment> segments = units_of(context, x.size(0));
+  const std::vector<NormSegment> segments = units_of(context, x);
   NormActOptions options{.eps = eps_, .relu = relu};
   bool own_updates = context.running_statistics == nullptr;  // of the running averages
   for (const NormSegment& segment : segments) {

@@ -5,6 +5,7 @@
 #include <torch/nn.h>
 #include <torch/types.h>
 
+#include "core/error.h"
 #include "nn/blocks/conv.h"
 #include "tensor/step_context.h"
 
@@ -23,6 +24,20 @@ TEST(BatchNorm, WholeBatchEqualsTorch) {
   ours->eval();
   torchs->eval();
   EXPECT_TRUE(torch::allclose(ours(x), torchs(x), 1e-12, 1e-12));
+}
+
+TEST(BatchNorm, OneValueHasNoVariance) {
+  BatchNorm2d norm(3);
+  const at::Tensor x = torch::ones({2, 3, 1, 1});
+  EXPECT_THROW(norm(x.narrow(0, 0, 1)), Error);
+  EXPECT_NO_THROW(norm(x));
+  {
+    const StepContextGuard context({.segments = norm_segments(2, 1)});
+    EXPECT_THROW(norm(x), Error);
+  }
+  EXPECT_TRUE(norm->running_var.isfinite().all().item<bool>());
+  norm->eval();
+  EXPECT_NO_THROW(norm(x.narrow(0, 0, 1)));
 }
 
 // 8 samples in units of 2: one pass of 8, two of 4 and four of 2 are the same function and leave the same statistics.

@@ -2,24 +2,10 @@
 
 #include <torch/types.h>
 
-#include "core/error.h"
 #include "nn/blocks/pool.h"
 #include "nn/blocks/resize.h"
-#include "tensor/step_context.h"
 
 namespace tessera {
-namespace {
-
-// Samples in the smallest batch-norm unit of a pass of n samples, see Note [Batch-norm units].
-int64_t smallest_unit(int64_t n) {
-  int64_t smallest = n;
-  for (const NormSegment& segment : step_context().segments) {
-    smallest = segment.begin == 0 ? segment.unit_size : std::min(smallest, segment.unit_size);
-  }
-  return smallest;
-}
-
-}  // namespace
 
 PooledBranch::PooledBranch(int64_t in, int64_t out, const Options& options) : bin_(options.bin) {
   block_ = std::make_shared<ConvBlock>(in, out, ConvShape{}, options.names);
@@ -35,9 +21,6 @@ at::Tensor PooledBranch::forward(const at::Tensor& x) {
 }
 
 at::Tensor PooledBranch::after_pool(const at::Tensor& averages) {
-  TSR_CHECK(!is_training() || smallest_unit(averages.size(0)) * bin_ * bin_ > 1,
-            "batch norm over one pooled value has no variance: this model trains with at least 2 samples in every batch-norm "
-            "unit, here is one of 1 sample; raise train.batch_size or train.norm_group");
   return block_->forward(averages);
 }
 

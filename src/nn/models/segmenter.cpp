@@ -69,6 +69,7 @@ at::Tensor MaskDecoderImpl::forward(const at::Tensor& tokens) {
   const at::Tensor filled = missing > 0 ? at::constant_pad_nd(classes, {0, 0, 0, missing}) : classes;
   const at::Tensor masks = patches.matmul(filled.transpose(1, 2)).slice(2, 0, count);
   const at::ScalarType type = mask_norm_->weight.scalar_type();
+  if (count > widest_layer_norm(type)) return mask_norm_(masks.to(type));
   return add_layer_norm(masks.to(type), {}, mask_norm_->weight, mask_norm_->bias, mask_norm_->options.eps(), type).normalized;
 }
 
