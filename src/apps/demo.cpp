@@ -1,6 +1,7 @@
 #include <chrono>
 
 #include "apps/command.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress_bar.h"
@@ -31,15 +32,26 @@ fs::path predict_new_fields(const TrainedModel& trained, const fs::path& folder)
   return folder / "new_fields.png";
 }
 
+// A demo is made to be repeated: what an earlier one wrote is removed, and nothing else.
+void make_room(const fs::path& folder) {
+  const fs::path mark = folder / ".demo";
+  std::error_code error;
+  const bool again = fs::exists(mark, error);
+  if (!again && fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error)))
+    fail_usage("{} is there and holds no demo; name another folder with -o", folder.string());
+  for (const char* name : {"checkpoints", "config.yaml", "environment.json", "log.jsonl", "new_fields.png", "predictions",
+                           "report.html", "tensorboard"}) {
+    if (again) fs::remove_all(folder / name, error);
+  }
+  fs::create_directories(folder, error);
+  write_file(mark, std::string_view("made by tessera demo; what it wrote here is replaced by the next one\n"));
+}
+
 void demo(const std::string& folder, std::vector<std::string> overrides) {
   const auto begin = std::chrono::steady_clock::now();
   overrides.insert(overrides.begin(), "run.dir=" + folder);
   const Experiment experiment = load_experiment(shipped_config("demo.yaml"), overrides);
-  std::error_code ignored;
-  // A demo is made to be repeated; only a folder that holds a demo is replaced.
-  if (fs::exists(fs::path(folder) / ".demo", ignored)) fs::remove_all(folder, ignored);
-  fs::create_directories(folder, ignored);
-  write_file(fs::path(folder) / ".demo", std::string_view("made by tessera demo; replaced by the next one\n"));
+  make_room(folder);
   log_info("demo: a U-Net learns to find the nuclei in synthetic microscopy fields");
   World alone;
   const RunResult result = run_training(experiment, {}, alone);
@@ -66,7 +78,8 @@ void add_demo(CLI::App& app, int& exit_code) {
   auto overrides = std::make_shared<std::vector<std::string>>();
   CLI::App* command =
       app.add_subcommand("demo", "train a small U-Net on synthetic cells, evaluate, predict, report: a few minutes on a CPU");
-  command->add_option("-o,--output", *folder, "run folder; an earlier demo there is replaced")->capture_default_str();
+  command->add_option("-o,--output", *folder, "run folder, new or empty; the files of an earlier demo are replaced")
+      ->capture_default_str();
   command->add_option("overrides", *overrides, "values to change in configs/demo.yaml")->option_text("key=value ...");
   command->callback([=] { demo(*folder, *overrides); });
 }

@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string_view>
 
@@ -90,8 +93,13 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is then an error like a full disk
   try {
-    return run(argc, argv);
+    const int exit_code = run(argc, argv);
+    // A daemon's closed output is no mistake; results that do not reach their file are.
+    const bool lost = std::fflush(stdout) != 0 && errno != EBADF;
+    if (lost) tessera::log_error("cannot write all results to the standard output: {}", std::strerror(errno));
+    return lost && exit_code == 0 ? kFailed : exit_code;
   } catch (const tessera::UsageError& e) {
     tessera::log_error("{}", e.what());
     return kBadUsage;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "core/plural.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
+#include "data/datasets/pairs.h"
 #include "data/decode.h"
 #include "data/placement.h"
 #include "data/transforms/make_pipeline.h"
@@ -65,12 +67,25 @@ std::vector<ImageJob> own_jobs(World& world, const PredictArguments& arguments) 
   return own;
 }
 
+// Predictions have the names of images, as masks do: among them they would take their place.
+void check_masks_are_kept(const DataConfig& data, const fs::path& output) {
+  std::error_code error;
+  const fs::path place = fs::weakly_canonical(output, error);
+  for (const fs::path& masks : mask_folders(data)) {
+    const fs::path folder = fs::canonical(masks, error);
+    if (!error && std::mismatch(folder.begin(), folder.end(), place.begin(), place.end()).first == folder.end())
+      fail_usage("{} holds masks of the data set that this model was trained on; choose another folder with --output",
+                 masks.string());
+  }
+}
+
 // Returns how many images of all ranks could not be read.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
   const std::vector<ImageJob> jobs = own_jobs(world, arguments);
   std::vector<std::string> overrides = arguments.overrides;
   overrides.push_back("train.device=" + device);
   const TrainedModel trained = load_trained(arguments.weights, overrides);
+  check_masks_are_kept(trained.experiment.data, arguments.results.folder);
   // Once on each host: threads of a process would remove one another's probe.
   const std::string why = world.spec.local_rank == 0 ? why_not_writable(arguments.results.folder) : "";
   TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.results.folder, why);

@@ -98,6 +98,15 @@ void validate(const Experiment& e) {
                t.ema.half_life.text(), t.ema.smoothing);
   if (t.ema.smoothing >= 1) fail_usage("train.ema.smoothing is 1: the average would never change; expected less, e.g. 0.999");
   if (t.ema.update_interval.value == 0) fail_usage("train.ema.update_interval is 0; expected at least one batch: 1ba, 10ba");
+  if (e.eval.scales.empty()) fail_usage("eval.scales is empty; expected at least one scale: [1]");
+  const auto check_window = [](int size, int stride) {
+    if (size > 0 && stride > size)
+      fail_usage(
+          "expected eval.window.stride of at most eval.window.size, got {} and {}: pixels between windows would have no class",
+          stride, size);
+  };
+  check_window(e.eval.window.size.height, e.eval.window.stride.height);
+  check_window(e.eval.window.size.width, e.eval.window.stride.width);
   if (t.duration.value == 0) fail_usage("train.duration is 0; expected at least one batch");
 }
 

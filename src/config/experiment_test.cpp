@@ -57,6 +57,14 @@ TEST(Experiment, EveryShippedConfigParses) {
   EXPECT_GE(count, 3);
 }
 
+TEST(Experiment, EvaluationThatCannotBeIsRefusedAtOnce) {
+  EXPECT_THROW(load_experiment("", {"eval.scales=[]"}), UsageError);
+  EXPECT_THROW(load_experiment("", {"eval.window.size=8", "eval.window.stride=9"}), UsageError);
+  EXPECT_THROW(load_experiment("", {"eval.window.size=[9,8]", "eval.window.stride=9"}), UsageError);
+  EXPECT_NO_THROW(load_experiment("", {"eval.window.size=8", "eval.window.stride=8"}));
+  EXPECT_NO_THROW(load_experiment("", {"eval.window.stride=8"}));
+}
+
 TEST(Experiment, ASampleIsMixedInOneWayAtMostAndNeedsAnother) {
   EXPECT_THROW(load_experiment("", {"train.mixup.alpha=0.2", "train.cutmix.alpha=1"}), UsageError);
   EXPECT_NO_THROW(load_experiment(

@@ -66,6 +66,25 @@ Node convert(const YAML::Node& yaml, const std::string& file, int depth = 0) {
   return node;
 }
 
+// Lists, groups and quoted text are YAML. Anything else is taken as it is: in a name '#' begins no comment and ': ' no group,
+// and nothing is not the default.
+Node override_value(const std::string& assignment, size_t begin) {
+  constexpr const char* kSpace = " \t\n";
+  const size_t first = assignment.find_first_not_of(kSpace, begin), last = assignment.find_last_not_of(kSpace);
+  const std::string text = first == std::string::npos ? "" : assignment.substr(first, last + 1 - first);
+  const bool is_yaml = !text.empty() && std::string("[{'\"").find(text[0]) != std::string::npos;
+  Node value;
+  if (text == "null") return value;
+  value.kind = Node::Kind::kScalar;
+  value.scalar = text;
+  if (!is_yaml) return value;
+  try {
+    return convert(YAML::Load(text), "");
+  } catch (const YAML::Exception& e) {
+    fail_usage("'{}': the value is not valid YAML: {}", assignment, e.msg);
+  }
+}
+
 std::vector<std::string> take_bases(Node& root) {
   std::vector<std::string> names;
   const auto entry = std::find_if(root.map.begin(), root.map.end(), [](const auto& e) { return e.first == "base"; });
@@ -82,7 +101,10 @@ std::vector<std::string> take_bases(Node& root) {
 
 Node parse_config(const std::string& text, const std::string& name) {
   try {
-    return convert(YAML::Load(text), name);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1)
+      fail_usage("{}: expected one config, the file holds {} (parted by '---' lines)", name, documents.size());
+    return documents.empty() ? Node{} : convert(documents[0], name);
   } catch (const YAML::Exception& e) {
     fail_usage("{}:{}: not valid YAML: {}", name, e.mark.line + 1, e.msg);
   }
@@ -91,7 +113,9 @@ Node parse_config(const std::string& text, const std::string& name) {
 namespace {
 
 Node load(const fs::path& path, std::vector<fs::path>& open) {
-  const fs::path real = fs::weakly_canonical(path);
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(path, error);
+  if (error) real = path;  // a pipe has no other name
   if (std::find(open.begin(), open.end(), real) != open.end())
     fail_usage("{}: its 'base' files include one another in a circle", path.string());
   open.push_back(real);
@@ -156,12 +180,7 @@ void apply_override(Node& root, const std::string& assignment) {
   if (equals == std::string::npos || equals == 0) {
     fail_usage("expected key.sub=value, got '{}'", assignment);
   }
-  Node value;
-  try {
-    value = convert(YAML::Load(assignment.substr(equals + 1)), "");
-  } catch (const YAML::Exception& e) {
-    fail_usage("'{}': the value is not valid YAML: {}", assignment, e.msg);
-  }
+  Node value = override_value(assignment, equals + 1);
   const auto stamp = [](auto&& self, Node& node) -> void {
     node.origin = {"command line", 0};
     for (Node& item : node.list) self(self, item);

@@ -92,6 +92,26 @@ TEST(Config, MistakesAreNamedWithFileLineAndNearestKey) {
   }
 }
 
+TEST(Config, OverridesAreTakenAsTheyAre) {
+  const auto path = [](const std::string& text) { return load_experiment("", {"data.path=" + text}).data.path; };
+  EXPECT_EQ(path("set1 #2"), "set1 #2");
+  EXPECT_EQ(path("#2"), "#2");
+  EXPECT_EQ(path(" a: b "), "a: b");
+  EXPECT_EQ(path("'a # b'"), "a # b");
+  EXPECT_EQ(path("a=b"), "a=b");
+  EXPECT_EQ(path(""), "");
+  EXPECT_THROW(load_experiment("", {"optimizer.lr="}), UsageError);
+  EXPECT_EQ(load_experiment("", {"optimizer.lr=null"}).optimizer.lr, Experiment().optimizer.lr);
+  EXPECT_EQ(load_experiment("", {"data.classes=[a, b]"}).data.classes.size(), 2U);
+  EXPECT_THROW(load_experiment("", {"data.classes=a,b"}), UsageError);
+}
+
+TEST(Config, AFileHoldsOneConfig) {
+  EXPECT_THROW(parse_config("optimizer: {lr: 1}\n---\noptimizer: {lr: 2}\n", "t"), UsageError);
+  EXPECT_NO_THROW(parse_config("---\noptimizer: {lr: 1}\n", "t"));
+  EXPECT_NO_THROW(parse_config("", "t"));
+}
+
 TEST(Config, OverridesReachIntoListsAndComplainClearly) {
   const TempFolder folder;
   write_file(folder / "c.yaml", std::string_view("data: {train: {transforms: [{random_crop: {size: 64}}, flip]}}"));

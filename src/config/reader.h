@@ -75,6 +75,7 @@ class ConfigReader {
   static void read(const Node& node, const std::string& path, std::vector<T>& value, const Check& check) {
     value.clear();
     if (node.kind == Node::Kind::kScalar) {  // one value stands for a list of one
+      if (!node.quoted && node.scalar.find(',') != std::string::npos) wrong(node, path, "a list in brackets, such as [a, b]");
       read(node, path, value.emplace_back(), check);
       return;
     }

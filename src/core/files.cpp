@@ -56,6 +56,28 @@ Buffer read_all(const fs::path& path) {
   return content;
 }
 
+// False: errno says why not.
+bool put_all(const Descriptor& file, std::span<const uint8_t> content) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(file.get(), content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    content = content.subspan(static_cast<size_t>(put));
+  }
+  return true;
+}
+
+// What symbolic links lead to, be it there or not.
+fs::path linked(fs::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
+    const fs::path target = fs::read_symlink(path, error);
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
 void collect(const fs::path& folder, std::set<fs::path>& ancestors, std::vector<fs::path>& found) {
   std::error_code error;
   const fs::path real = fs::canonical(folder, error);
@@ -95,22 +117,28 @@ std::vector<std::string> read_lines(const fs::path& path) {
   return lines;
 }
 
-void write_file(const fs::path& path, std::span<const uint8_t> content) {
+bool is_stream(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+void write_file(const fs::path& given, std::span<const uint8_t> content) {
+  if (is_stream(given)) {
+    Descriptor file(given, O_WRONLY);
+    TSR_CHECK(file.ok() && put_all(file, content), "cannot write {}: {}", given.string(), reason());
+    return;
+  }
+  const fs::path path = linked(given);
   fs::path temporary = path;
   temporary += ".tmp";
   {
     Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
     TSR_CHECK(file.ok(), "cannot write {}: {}", path.string(), reason());
-    size_t done = 0;
-    while (done < content.size()) {
-      const ssize_t put = ::write(file.get(), content.data() + done, content.size() - done);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) {
-        const std::string why = reason();
-        ::unlink(temporary.c_str());
-        fail("cannot write {} ({} bytes): {}", path.string(), content.size(), why);
-      }
-      done += static_cast<size_t>(put);
+    if (!put_all(file, content)) {
+      const std::string why = reason();
+      ::unlink(temporary.c_str());
+      fail("cannot write {} ({} bytes): {}", path.string(), content.size(), why);
     }
     if (::fsync(file.get()) != 0) {
       const std::string why = reason();

@@ -16,9 +16,12 @@ std::string read_text(const fs::path& path);
 std::vector<std::string> read_lines(const fs::path& path);  // without line ends, empty lines and '#' comments
 
 // Writes under a temporary name in the same folder, flushes to the disk, renames: readers see the old file or the new one,
-// never a part. Throws Error ("No space left on device", ...) and leaves the old file as it was.
+// never a part. A link stays, what it leads to is written; devices and pipes are written to. Throws Error ("No space left on
+// device", ...) and leaves the old file as it was.
 void write_file(const fs::path& path, std::string_view content);
 void write_file(const fs::path& path, std::span<const uint8_t> content);
+
+bool is_stream(const fs::path& path);  // a device, pipe or socket
 
 // Flushes a file's or folder's data and name to the disk.
 void sync_path(const fs::path& path);

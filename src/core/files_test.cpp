@@ -1,6 +1,9 @@
 #include "core/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <thread>
 
 #include "core/error.h"
 #include "support/fixtures.h"
@@ -14,6 +17,31 @@ TEST(Files, WriteReplacesWholeFileAndLeavesNoTemporary) {
   write_file(folder / "a.txt", std::string_view("second"));
   EXPECT_EQ(read_text(folder / "a.txt"), "second");
   EXPECT_EQ(list_files(folder.path()).size(), 1U);
+}
+
+TEST(Files, LinksStayAndWhatTheyLeadToIsWritten) {
+  const testing::TempFolder folder;
+  write_file(folder / "target", std::string_view("old"));
+  fs::create_symlink("target", folder / "link");
+  fs::create_symlink(folder / "link", folder / "second");
+  fs::create_symlink("later", folder / "dangling");
+  write_file(folder / "second", std::string_view("new"));
+  write_file(folder / "dangling", std::string_view("made"));
+  EXPECT_EQ(read_text(folder / "target"), "new");
+  EXPECT_EQ(read_text(folder / "later"), "made");
+  for (const char* name : {"link", "second", "dangling"}) EXPECT_TRUE(fs::is_symlink(folder / name)) << name;
+}
+
+TEST(Files, PipesAreWrittenTo) {
+  const testing::TempFolder folder;
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(is_stream(pipe));
+  EXPECT_FALSE(is_stream(folder.path()));
+  std::thread reader([&] { EXPECT_EQ(read_text(pipe), "through"); });
+  write_file(pipe, std::string_view("through"));
+  reader.join();
+  EXPECT_TRUE(is_stream(pipe));
 }
 
 TEST(Files, MissingFileIsNamedWithTheReason) {

@@ -111,6 +111,7 @@ fs::path resolve_checkpoint(const fs::path& given) {
       if (best.is_object() && best.contains("checkpoint")) {
         if (const fs::path path = folder / best["checkpoint"].get<std::string>(); is_complete_checkpoint(path)) return path;
       }
+      log_warn("{} names no complete checkpoint; the newest one is taken", (folder / "best.json").string());
     }
     if (const auto all = complete_checkpoints(folder); !all.empty()) return all.front();
   }

@@ -1,10 +1,13 @@
-"""What predict, eval and export write, and where: an input is never replaced, no result is written over another, and what
+"""What predict, eval, export and demo write, and where: an input is never replaced, no result is written over another, and what
 cannot be written or measured is said before the work."""
 import json
 import os
+import pathlib
+import resource
+import subprocess
 import zipfile
 
-from support import TINY, Folder, check, tessera, write_png
+from support import TINY, Folder, check, program, tessera, write_png
 
 COLOURS = lambda y, x: (200, 60 + x, 30 + y)
 
@@ -71,6 +74,10 @@ def nothing_to_learn_or_evaluate(folder):
                "train.duration=1ba", "run.pictures=0", "train.device=cpu"]
     _, errors = tessera("train", *options, f"run.dir={run}")
     check("nothing is learned" not in errors, errors)
+    before = {path.name: path.read_bytes() for path in (folder / "data/masks").iterdir()}
+    _, errors = tessera("predict", "-w", run, folder / "data/images", "-o", folder / "data/masks", expect=2)
+    check("holds masks of the data set" in errors, errors)
+    check(before == {path.name: path.read_bytes() for path in (folder / "data/masks").iterdir()}, "masks were replaced")
     _, errors = tessera("train", *options, "data.labels.ignore=[0,1]", f"run.dir={folder}/no_labels")
     check(errors.count("nothing is learned: loss and gradient are exactly 0 at step 1.") == 1, errors)
     out, errors = tessera("eval", "-w", run, expect=1)
@@ -79,6 +86,32 @@ def nothing_to_learn_or_evaluate(folder):
     check("images                       2 " in out, out)
     out, _ = tessera("eval", "-w", run, "--train-split")
     check("images                       4 " in out, out)
+
+
+def demo_replaces_only_demos(folder):
+    small = ["train.duration=1ba", "train.batch_size=2", "data.train.count=2", "data.val.count=1", "model.unet.channels=[4]", "train.device=cpu"]
+    for name in ("project/thesis.txt", "demo/notes.txt"):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text("mine")
+    _, errors = tessera("demo", "-o", folder / "project", *small, expect=2)
+    check("holds no demo" in errors and files_in(folder / "project") == ["thesis.txt"], errors)
+    (folder / "demo/.demo").touch()
+    (folder / "demo/log.jsonl").write_text("of an earlier demo")
+    tessera("demo", "-o", folder / "demo", *small)
+    check((folder / "demo/notes.txt").read_text() == "mine" and (folder / "demo/new_fields.png").exists(), files_in(folder / "demo"))
+
+
+def lost_output_is_a_failure(folder, run):
+    def limit_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+
+    done = subprocess.run([program(), "export", "weights", "-w", run, "-o", folder / "large.pth"], capture_output=True, text=True, preexec_fn=limit_files)
+    check(done.returncode == 1 and "File too large" in done.stderr, f"{done.returncode} {done.stderr}")
+    check(not list(folder.glob("large.pth*")), "a part of the file was left")
+    if pathlib.Path("/dev/full").is_char_device():
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([program(), "models", "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
+        check(done.returncode == 1 and "cannot write all results" in done.stderr, f"{done.returncode} {done.stderr}")
 
 
 def format_of(path):
@@ -104,8 +137,10 @@ if __name__ == "__main__":
     with Folder() as temporary:
         trained = temporary / "run"
         tessera("train", *TINY, "train.duration=1ba", "train.device=cpu", f"run.dir={trained}")
-        for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, format_follows_the_extension):
+        for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, lost_output_is_a_failure,
+                     format_follows_the_extension):
             part(temporary, trained)
             print(f"{part.__name__}: ok")
-        nothing_to_learn_or_evaluate(temporary)
-        print("nothing_to_learn_or_evaluate: ok")
+        for part in (nothing_to_learn_or_evaluate, demo_replaces_only_demos):
+            part(temporary)
+            print(f"{part.__name__}: ok")

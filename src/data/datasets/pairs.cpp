@@ -145,4 +145,15 @@ DatasetPtr make_pairs(const DataConfig& config, Split split) {
                                        decode_options(config));
 }
 
+std::vector<fs::path> mask_folders(const DataConfig& config) {
+  std::vector<fs::path> found;
+  for (const SplitConfig* split : {&config.train, &config.val}) {
+    const fs::path root = root_of(config, *split);
+    if (root.empty()) continue;
+    if (!split->masks.empty()) found.push_back(root / split->masks);
+    for (std::string_view name : kMaskFolders) found.push_back(root / name);
+  }
+  return found;
+}
+
 }  // namespace tessera
