@@ -8,6 +8,7 @@
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/plural.h"
 #include "data/decode.h"
@@ -124,7 +125,7 @@ void attention(const AttentionArguments& arguments) {
       fail("{}: {}", job.image.string(), e.what());
     }
   }
-  write_file(fs::path(arguments.output) / "index.json", index.dump(2));
+  write_file(fs::path(arguments.output) / "index.json", json_text(index, 2));
   const auto pictures = static_cast<int64_t>(index.size()), images = static_cast<int64_t>(jobs.size());
   fmt::print("{} {} of {} {} in {}\n", pictures, plural(pictures, "picture"), images, plural(images, "image"),
              arguments.output);

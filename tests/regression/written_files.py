@@ -49,6 +49,28 @@ def names_may_be_any_bytes(folder, run):
         check(files_in(folder / f"latin{len(ranks)}") == ["gr\udcfc.png", "gr\udcfc_probabilities.npy"], f"{ranks}")
 
 
+def training_on_names_of_any_bytes(folder):
+    data, run = folder / "d\udce4ten", folder / "l\udce4uf"
+    for i in range(4):
+        write_png(data / f"images/lat\udce9 {i}.png", 24, 20, lambda y, x: (200, 60 + x, 30 + y + i), channels=3)
+        write_png(data / f"masks/lat\udce9 {i}.png", 24, 20, lambda y, x: x % 2)
+    options = [f"data.path={data}", "data.classes=[a, \udce9t\udce9]", "data.val_share=0.5", "model.unet.channels=[4]", "train.batch_size=2",
+               "run.pictures=1", "train.device=cpu"]
+    for command in ("check", "stats"):
+        report = json.loads(tessera("data", command, "--json", *options)[0])
+        check(report["train"]["classes"] == ["a", "\ufffdt\ufffd"], f"{report}")
+    for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
+        _, errors = tessera("train", *options, "train.duration=2ba", f"run.dir={run}{len(ranks)}", *ranks)
+        check("report.html" in files_in(folder / f"{run}{len(ranks)}"), errors)
+    drawn = json.loads((folder / f"{run}0/predictions/index.json").read_text())
+    check(drawn and all(picture["caption"].startswith("lat\ufffd ") for picture in drawn), f"{drawn}")
+    _, errors = tessera("train", *options, "train.duration=2ba", f"run.dir={run}0", "--resume")
+    check("changed" not in errors, errors)
+    report, errors = tessera("eval", "-w", f"{run}0", "--json", "-o", folder / "any_bytes.json")
+    check("are not those of the run" not in errors, errors)
+    check(json.loads(report) == json.loads((folder / "any_bytes.json").read_text()), report)
+
+
 def evaluation_is_not_lost(folder, run):
     out, _ = tessera("eval", "-w", run, "-o", folder / "missing/deep/e.json")
     check("mean_iou" in out and json.loads((folder / "missing/deep/e.json").read_text())["metrics"]["mean_iou"] >= 0, out)
@@ -107,5 +129,6 @@ if __name__ == "__main__":
         for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, format_follows_the_extension):
             part(temporary, trained)
             print(f"{part.__name__}: ok")
-        nothing_to_learn_or_evaluate(temporary)
-        print("nothing_to_learn_or_evaluate: ok")
+        for part in (nothing_to_learn_or_evaluate, training_on_names_of_any_bytes):
+            part(temporary)
+            print(f"{part.__name__}: ok")

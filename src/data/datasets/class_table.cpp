@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/json_text.h"
 #include "data/datasets/palette.h"
 
 namespace tessera {
@@ -15,6 +16,7 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
             names.size(), std::numeric_limits<int16_t>::max());
   ClassTable table;
   table.names = config.classes.empty() ? std::move(names) : config.classes;
+  for (std::string& name : table.names) name = json_name(name);  // the form in which a checkpoint gives them back
   if (config.palette.empty()) {
     table.palette = known_palette.empty() ? default_palette(table.size()) : std::move(known_palette);
     return table;
