@@ -41,6 +41,16 @@ def results_are_kept_apart(folder, run):
     check(files_in(folder / "apart") == sorted(expected), f"{files_in(folder / 'apart')}")
 
 
+def lists_may_be_separated_by_nuls(folder, run):
+    images = [folder / "listed" / name for name in ("a.png", "two\nlines.png")]
+    for image in images:
+        write_png(image, 24, 20, COLOURS, channels=3)
+    for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
+        output = folder / f"nuls{len(ranks)}"
+        tessera("predict", "-w", run, "-", "-o", output, *ranks, stdin="".join(f"{image}\0" for image in images))
+        check(files_in(output) == ["a.png", "two\nlines.png"], f"{ranks}: {files_in(output)}")
+
+
 def names_may_be_any_bytes(folder, run):
     latin = folder / "latin/gr\udcfc.png"  # Python's way to write the byte 0xFC, which is not UTF-8
     write_png(latin, 24, 20, COLOURS, channels=3)
@@ -126,7 +136,8 @@ if __name__ == "__main__":
     with Folder() as temporary:
         trained = temporary / "run"
         tessera("train", *TINY, "train.duration=1ba", "train.device=cpu", f"run.dir={trained}")
-        for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, format_follows_the_extension):
+        for part in (inputs_are_kept, results_are_kept_apart, lists_may_be_separated_by_nuls, names_may_be_any_bytes,
+                     evaluation_is_not_lost, format_follows_the_extension):
             part(temporary, trained)
             print(f"{part.__name__}: ok")
         for part in (nothing_to_learn_or_evaluate, training_on_names_of_any_bytes):
