@@ -25,6 +25,17 @@ TEST(ClassTable, NamesAreAsACheckpointGivesThemBack) {
   EXPECT_EQ(make_class_table(config, {"a"}).names[0], "\xef\xbf\xbdt\xef\xbf\xbd");
 }
 
+TEST(ClassTable, ANameGivenTwiceIsRefused) {
+  DataConfig config;
+  config.classes = {"a", "b", "c", "b"};
+  try {
+    make_class_table(config, {"1", "2", "3", "4"});
+    FAIL() << "taken";
+  } catch (const UsageError& e) {
+    EXPECT_STREQ(e.what(), "data.classes names 'b' twice, as class 1 and 3: expected a different name for each class");
+  }
+}
+
 TEST(ClassTable, LengthsMustMatch) {
   DataConfig config;
   config.classes = {"x"};
