@@ -8,6 +8,7 @@
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/plural.h"
 #include "data/decode.h"
@@ -124,7 +125,7 @@ void attention(const AttentionArguments& arguments) {
       fail("{}: {}", job.image.string(), e.what());
     }
   }
-  write_file(fs::path(arguments.output) / "index.json", index.dump(2));
+  write_file(fs::path(arguments.output) / "index.json", json_text(index, 2));
   const auto pictures = static_cast<int64_t>(index.size()), images = static_cast<int64_t>(jobs.size());
   fmt::print("{} {} of {} {} in {}\n", pictures, plural(pictures, "picture"), images, plural(images, "image"),
              arguments.output);
@@ -137,7 +138,10 @@ void add_attention(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<AttentionArguments>();
   CLI::App* command = app.add_subcommand("attention", "pictures of what a Segmenter looks at");
   command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
-  command->add_option("inputs", arguments->inputs, "images, folders, patterns in quotes, or - for a list on stdin")->required();
+  command
+      ->add_option("inputs", arguments->inputs,
+                   "images, folders, patterns in quotes, or - for a list on stdin (lines, or find -print0)")
+      ->required();
   command->add_option("-o,--output", arguments->output, "folder for the pictures")->capture_default_str();
   command->add_option("--layer", arguments->layers, "an encoder layer, from 0, may be given again; default: the last")
       ->check(CLI::NonNegativeNumber)

@@ -7,6 +7,7 @@
 #include "apps/bench_model.h"
 #include "apps/ranks.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/loader.h"
 #include "data/transforms/make_pipeline.h"
@@ -130,7 +131,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
     result["profile"] = profile_json(ops, kProfiled);
     for (const LeastWork& op : least) result["least"].push_back({{"name", op.name}, {"flops", op.flops}, {"bytes", op.bytes}});
   }
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "apps/bench_model.h"
 #include "core/background.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "data/datasets/dataset_factory.h"
 #include "loss/loss.h"
 #include "metric/confusion_matrix.h"
@@ -140,7 +141,7 @@ void bench_eval(const EvalArguments& arguments) {
                         {"peak_memory_bytes", peak_memory(device)},
                         {"environment", describe_environment()}};
   if (arguments.profile) add_profile(result, device, evaluate, [&] { counting.wait(); });
-  fmt::print("{}\n", result.dump(2));
+  fmt::print("{}\n", json_text(result, 2));
 }
 
 }  // namespace

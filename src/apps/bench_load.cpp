@@ -9,6 +9,7 @@
 
 #include "apps/command.h"
 #include "core/error.h"
+#include "core/json_text.h"
 #include "train/environment.h"
 #include "weights/load_weights.h"
 #include "weights/match.h"
@@ -66,12 +67,12 @@ void bench_load(const LoadArguments& arguments) {
     timed(used_ms, [&] { read_plainly(arguments.file, used.get(), size); });
     timed(load_ms, [&] { match_weights(model, find_state_dict(read_weights(arguments.file)).tensors, {}, arguments.file); });
   }
-  fmt::print("{}\n", nlohmann::json{{"bytes", size},
-                                    {"read_ms", fresh_ms},
-                                    {"read_into_used_memory_ms", used_ms},
-                                    {"load_ms", load_ms},
-                                    {"environment", describe_environment()}}
-                         .dump(2));
+  fmt::print("{}\n", json_text({{"bytes", size},
+                                {"read_ms", fresh_ms},
+                                {"read_into_used_memory_ms", used_ms},
+                                {"load_ms", load_ms},
+                                {"environment", describe_environment()}},
+                               2));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/progress_bar.h"
 #include "data/data_check.h"
@@ -96,7 +97,7 @@ int check(const DataArguments& arguments) {
       print_shared(shared, reports[1].images.size());
     }
   }
-  if (arguments.json) fmt::print("{}\n", all.dump(2));
+  if (arguments.json) fmt::print("{}\n", json_text(all, 2));
   return faults == 0 ? 0 : 1;
 }
 
@@ -139,7 +140,7 @@ int stats(const DataArguments& arguments) {
       fmt::print("  {}: {}\n", report.faults[i].id, report.faults[i].reason);
     }
   }
-  if (arguments.json) fmt::print("{}\n", all.dump(2));
+  if (arguments.json) fmt::print("{}\n", json_text(all, 2));
   return code;
 }
 

@@ -6,6 +6,7 @@
 #include "apps/output_file.h"
 #include "apps/ranks.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
@@ -82,12 +83,12 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
   const nlohmann::json fields = eval_json(trained.classes, result);
   if (arguments.json) {
-    fmt::print("{}\n", fields.dump(2));
+    fmt::print("{}\n", json_text(fields, 2));
   } else {
     print_table(trained, result);
   }
   // Last: where it fails, what was measured has been said.
-  if (!arguments.output.empty()) write_file(arguments.output, fields.dump(2));
+  if (!arguments.output.empty()) write_file(arguments.output, json_text(fields, 2));
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -64,6 +66,19 @@ void add_input(const std::string& input, std::set<fs::path>& seen, std::vector<I
     jobs.push_back(std::move(job));
   }
   seen.insert(places.begin(), places.end());
+}
+
+// One name per line; where there is a NUL, one before each of them, taken as it is (`find -print0`).
+std::vector<std::string> read_names(std::istream& list) {
+  std::string text(std::istreambuf_iterator<char>(list), {});
+  const bool with_nuls = text.find('\0') != std::string::npos;
+  std::istringstream rest(std::move(text));
+  std::vector<std::string> names;
+  for (std::string name; std::getline(rest, name, with_nuls ? '\0' : '\n');) {
+    if (!with_nuls && name.ends_with('\r')) name.pop_back();  // a list that was made on Windows
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 // Which jobs would write a file that another one writes too.
@@ -127,10 +142,7 @@ std::vector<ImageJob> collect_image_jobs(const std::vector<std::string>& inputs,
   std::set<fs::path> seen;
   for (const std::string& input : inputs) {
     if (input == "-") {
-      for (std::string line; std::getline(std::cin, line);) {
-        if (line.ends_with('\r')) line.pop_back();  // a list that was made on Windows
-        if (!line.empty()) add_input(line, seen, jobs);
-      }
+      for (const std::string& name : read_names(std::cin)) add_input(name, seen, jobs);
     } else {
       add_input(input, seen, jobs);
     }

@@ -11,7 +11,8 @@ struct ImageJob {
   std::filesystem::path name;
 };
 
-// inputs: images, folders of them, patterns, or "-" for a list on stdin. An image that an earlier word gave is taken once.
+// inputs: images, folders of them, patterns, or "-" for a list on stdin, one per line or, where it holds a NUL, ended by NULs.
+// An image that an earlier word gave is taken once.
 // suffixes: what is written for an image is called NAME + suffix; names are chosen so that these are all different. Throws
 // UsageError when a word matches nothing.
 std::vector<ImageJob> collect_image_jobs(const std::vector<std::string>& inputs,

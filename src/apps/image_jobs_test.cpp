@@ -40,6 +40,15 @@ Words names_of(const Words& inputs, const Words& suffixes = {".png"}) {
   return names(collect_image_jobs(inputs, suffixes));
 }
 
+Words names_listed(const std::string& text) {
+  std::istringstream list(text);
+  std::streambuf* const kept = std::cin.rdbuf(list.rdbuf());
+  const Words found = names_of({"-"});
+  std::cin.rdbuf(kept);
+  std::cin.clear();
+  return found;
+}
+
 std::string why_refused(const Words& inputs, const fs::path& folder, const Words& suffixes = {".png"}) {
   try {
     check_images_are_kept(collect_image_jobs(inputs, suffixes), folder, suffixes);
@@ -96,12 +105,14 @@ TEST_F(ImageJobs, NoResultHasTheNameOfAnothersOverlay) {
 }
 
 TEST_F(ImageJobs, AListMayHaveTheLineEndsOfWindows) {
-  std::istringstream list(make("a.png") + "\r\n\r\n" + make("b.png") + "\r\n");
-  std::streambuf* const kept = std::cin.rdbuf(list.rdbuf());
-  const Words found = names_of({"-"});
-  std::cin.rdbuf(kept);
-  std::cin.clear();
-  EXPECT_EQ(found, (Words{"a", "b"}));
+  EXPECT_EQ(names_listed(make("a.png") + "\r\n\r\n" + make("b.png") + "\r\n"), (Words{"a", "b"}));
+}
+
+TEST_F(ImageJobs, AListMayBeSeparatedByNuls) {
+  const std::string nul(1, '\0');
+  const std::string odd = make("two\nlines.png"), last = make("last.png\r");
+  EXPECT_EQ(names_listed(make("a.png") + nul + odd + nul + nul + last + nul), (Words{"a", "two\nlines", "last"}));
+  EXPECT_EQ(names_listed(make("a.png") + nul + odd), (Words{"a", "two\nlines"}));
 }
 
 TEST_F(ImageJobs, WhatMatchesNothingIsNamed) {

@@ -5,6 +5,7 @@
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "nn/model.h"
 #include "nn/summary.h"
 
@@ -52,7 +53,7 @@ void list(const ModelsArguments& arguments) {
                  static_cast<double>(total.activations) * 1e-6);
     }
   }
-  if (arguments.json) fmt::print("{}\n", all.dump(2));
+  if (arguments.json) fmt::print("{}\n", json_text(all, 2));
 }
 
 void show(const ModelsArguments& arguments) {
@@ -60,7 +61,7 @@ void show(const ModelsArguments& arguments) {
   if (arguments.json) {
     nlohmann::json layers = nlohmann::json::array();
     for (const LayerSummary& layer : summary.layers) layers.push_back(to_json(layer));
-    fmt::print("{}\n", layers.dump(2));
+    fmt::print("{}\n", json_text(layers, 2));
     return;
   }
   fmt::print("{:<52} {:<20} {:>14} {:>10}\n", "layer", "output", "parameters", "GMACs");

@@ -157,7 +157,10 @@ void add_predict(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PredictArguments>();
   CLI::App* command = app.add_subcommand("predict", "segment images with a trained model");
   command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
-  command->add_option("inputs", arguments->inputs, "images, folders, patterns in quotes, or - for a list on stdin")->required();
+  command
+      ->add_option("inputs", arguments->inputs,
+                   "images, folders, patterns in quotes, or - for a list on stdin (lines, or find -print0)")
+      ->required();
   command->add_option("-o,--output", arguments->results.folder, "folder for the results; input images in it are never replaced")
       ->capture_default_str();
   command->add_flag("--palette", arguments->results.palette,

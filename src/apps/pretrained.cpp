@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.h"
+#include "core/json_text.h"
 #include "weights/key_map.h"
 #include "weights/load_weights.h"
 #include "weights/weight_cache.h"
@@ -37,7 +38,7 @@ void list_pretrained(const PretrainedArguments& arguments) {
                    {"file", source.file.string()},
                    {"here", here}});
   }
-  if (arguments.json) fmt::print("{}\n", all.dump(2));
+  if (arguments.json) fmt::print("{}\n", json_text(all, 2));
 }
 
 // The tensors of a file as a model would be given them, and whose they are.
@@ -55,9 +56,8 @@ void inspect(const PretrainedArguments& arguments) {
   }
   const std::string place = state.place.empty() ? "its top" : state.place;
   if (arguments.json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::json{{"format", file.format}, {"layout", family}, {"place", state.place}, {"tensors", tensors}}.dump(2));
+    fmt::print("{}\n",
+               json_text({{"format", file.format}, {"layout", family}, {"place", state.place}, {"tensors", tensors}}, 2));
     return;
   }
   for (const auto& [key, global] : file.opaque) fmt::print("{:<60} not read: an object of {}\n", key, global);

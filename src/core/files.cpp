@@ -107,7 +107,10 @@ std::string read_text(const fs::path& path) {
 std::vector<std::string> read_lines(const fs::path& path) {
   std::vector<std::string> lines;
   const std::string text = read_text(path);
-  for (size_t begin = 0; begin < text.size();) {
+  TSR_CHECK(!text.starts_with("\xff\xfe") && !text.starts_with("\xfe\xff"),
+            "{} is UTF-16 text: expected UTF-8; save it with that encoding", path.string());
+  const std::string_view mark = "\xef\xbb\xbf";  // of UTF-8; editors on Windows put it first
+  for (size_t begin = text.starts_with(mark) ? mark.size() : 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
     std::string line = text.substr(begin, end - begin);
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();

@@ -83,6 +83,30 @@ TEST(Files, LinesSkipCommentsBlankLinesAndCarriageReturns) {
   EXPECT_EQ(read_lines(folder / "l"), (std::vector<std::string>{"a", "b c", "last"}));
 }
 
+TEST(Files, LinesMayBeginWithAByteOrderMarkOfUtf8Only) {
+  const testing::TempFolder folder;
+  const auto lines = [&](std::string_view text) {
+    write_file(folder / "l", text);
+    return read_lines(folder / "l");
+  };
+  EXPECT_EQ(lines("\xef\xbb\xbf"
+                  "a\r\nb\n"),
+            (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(lines("\xef\xbb\xbf# no\nb"), (std::vector<std::string>{"b"}));
+  EXPECT_TRUE(lines("\xef\xbb\xbf").empty());
+  for (const std::string_view text : {std::string_view("\xff\xfe"
+                                                       "a\0",
+                                                       4),
+                                      std::string_view("\xfe\xff\0a", 4)}) {
+    try {
+      lines(text);
+      FAIL() << "taken";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("l is UTF-16 text: expected UTF-8"), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(Files, UnwritableFolderSaysWhy) {
   const testing::TempFolder folder;
   EXPECT_EQ(why_not_writable(folder / "new/sub"), "");

@@ -27,6 +27,28 @@ std::optional<size_t> first_coloured(const RawMask& mask) {
   return std::nullopt;
 }
 
+// Whether a palette mask is black and white, whichever index is which: writers that choose the palette themselves often put
+// white first. A pixel of one colour alone says little, so then the rest of the palette must speak for it too.
+bool is_black_and_white(const RawMask& mask) {
+  constexpr Color kBlack{0, 0, 0}, kWhite{255, 255, 255};
+  const std::vector<Color>& palette = mask.palette;
+  std::vector<bool> used(palette.size());
+  for (const int32_t index : mask.values) {
+    if (static_cast<size_t>(index) >= used.size()) return false;
+    used[static_cast<size_t>(index)] = true;
+  }
+  bool black = false, white = false;
+  for (size_t i = 0; i < palette.size(); ++i) {
+    if (!used[i]) continue;
+    black = black || palette[i] == kBlack;
+    white = white || palette[i] == kWhite;
+    if (palette[i] != kBlack && palette[i] != kWhite) return false;
+  }
+  if (black && white) return true;
+  if (black) return std::find(palette.begin(), palette.end(), kWhite) != palette.end();  // not a palette of zeros
+  return std::all_of(palette.begin(), palette.end(), [&](const Color& c) { return c == kBlack || c == kWhite; });
+}
+
 // Decides for one stored value at a time; `apply_label_rules` asks once per distinct value.
 class Rules {
  public:
@@ -40,6 +62,8 @@ class Rules {
         const std::vector<int64_t>& color = config.colors[i];
         class_of_color_.emplace(pack(color[0], color[1], color[2]), static_cast<int64_t>(i));
       }
+    } else if (config.binary && !mask.palette.empty()) {
+      by_color_ = is_black_and_white(mask);
     } else if (mask.rgb) {
       const std::optional<size_t> coloured = first_coloured(mask);
       packed_grey_ = !coloured;
@@ -51,7 +75,7 @@ class Rules {
     const int32_t value = packed_grey_ ? stored & 0xFF : stored;
     // Both ways to write a grey that is stored as a colour are understood: 255 and 0xFFFFFF.
     if (is_ignored(value) || is_ignored(stored)) return kIgnoreLabel;
-    if (config_.binary) return in_range(value != 0 ? 1 : 0, value, at);
+    if (config_.binary) return in_range(is_object(value) ? 1 : 0, value, at);
     if (!config_.colors.empty()) return in_range(class_of_color(value, at), value, at);
 
     const bool unlabelled = value == unlabelled_value();
@@ -74,6 +98,8 @@ class Rules {
     if (mask_.rgb || mask_.bits == 8) return 255;
     return mask_.bits == 16 ? 65535 : -1;
   }
+
+  bool is_object(int32_t value) const { return by_color_ ? mask_.palette[static_cast<size_t>(value)][0] != 0 : value != 0; }
 
   bool is_ignored(int32_t value) const {
     return std::find(config_.ignore.begin(), config_.ignore.end(), value) != config_.ignore.end();
@@ -119,6 +145,7 @@ class Rules {
   const LabelConfig& config_;
   int num_classes_;
   bool packed_grey_ = false;
+  bool by_color_ = false;  // a palette of black and white under `binary`
   std::unordered_map<int32_t, int64_t> class_of_color_;
 };
 

@@ -9,7 +9,8 @@ namespace tessera {
 // A colour mask that is grey in disguise (r = g = b everywhere) is read as grey, unless `colors` will look at it.
 // What a stored value becomes, first rule that applies:
 //   1. listed in `ignore` (a colour as the number 0xRRGGBB)                  -> kIgnoreLabel
-//   2. `binary`: 0 is class 0, everything else class 1
+//   2. `binary`: 0 is class 0, everything else class 1. A palette mask whose pixels are all black or white goes by the
+//      colour: black is class 0, white class 1.
 //   3. `colors`: the place of the pixel's colour in the list is its class. Palette masks are looked up by their palette's
 //      colour, grey ones of up to 8 bits as (v, v, v); 16-bit ones are an error, and so is an unlisted colour.
 //   4. any other colour mask is an error

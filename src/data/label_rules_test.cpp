@@ -45,6 +45,30 @@ TEST(LabelRules, BinaryTakesEverythingButZeroAsOne) {
   EXPECT_EQ(apply(colours({0, 0x010000}), config, 2), (Labels{0, 1}));
 }
 
+TEST(LabelRules, BinaryReadsBlackAndWhitePalettesByColour) {
+  constexpr Color kBlack{0, 0, 0}, kWhite{255, 255, 255}, kRed{255, 0, 0};
+  LabelConfig config;
+  config.binary = true;
+  const auto labels = [&](std::vector<int32_t> values, std::vector<Color> palette) {
+    RawMask mask = row(std::move(values));
+    mask.palette = std::move(palette);
+    return apply(mask, config, 2);
+  };
+  EXPECT_EQ(labels({0, 1}, {kWhite, kBlack}), (Labels{1, 0}));
+  EXPECT_EQ(labels({0, 1}, {kBlack, kWhite}), (Labels{0, 1}));
+  EXPECT_EQ(labels({0, 0}, {kWhite}), (Labels{1, 1}));  // full and empty masks of such a set
+  EXPECT_EQ(labels({1, 1}, {kWhite, kBlack}), (Labels{0, 0}));
+  EXPECT_EQ(labels({3, 1}, {kRed, kWhite, kRed, kBlack}), (Labels{0, 1}));  // colours that no pixel has do not matter
+  // Other palettes: the index.
+  EXPECT_EQ(labels({0, 1}, {kWhite, kRed}), (Labels{0, 1}));
+  EXPECT_EQ(labels({0, 0}, {kWhite, kRed}), (Labels{0, 0}));
+  EXPECT_EQ(labels({0, 1, 2}, {kWhite, kBlack, kRed}), (Labels{0, 1, 1}));
+  EXPECT_EQ(labels({0, 1}, {kBlack, kBlack}), (Labels{0, 1}));
+  EXPECT_EQ(labels({0, 1, 7}, {kWhite, kBlack}), (Labels{0, 1, 1}));  // 7 has no colour
+  config.ignore = {0};
+  EXPECT_EQ(labels({0, 1}, {kWhite, kBlack}), (Labels{kNone, 0}));
+}
+
 TEST(LabelRules, OffsetMakesNegativesIgnored) {
   LabelConfig config;
   config.offset = -1;

@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json_text.h"
+
 namespace tessera {
 
 // What the launcher of node 0 tells a node, itself included.
@@ -25,7 +27,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Directive, kind, generation, world_size, firs
 
 // One line for the wire. Errors of ranks may hold bytes that are no UTF-8.
 inline std::string to_line(const nlohmann::json& message) {
-  return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(message);
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_text.h"
 
 namespace tessera {
 
@@ -24,7 +25,7 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string json_for_script(const nlohmann::json& value) {
-  const std::string raw = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string raw = json_text(value);
   std::string safe;
   safe.reserve(raw.size());
   for (const char c : raw) {

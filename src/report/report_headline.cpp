@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/json_text.h"
 #include "core/plural.h"
 #include "report/html.h"
 #include "report/number_text.h"
@@ -30,7 +31,7 @@ std::string render(const Tile& tile) {
 std::string text_of(const nlohmann::json& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) return "";
   const nlohmann::json& value = object.at(key);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 Tile mean_iou_tile(const RunHistory& history) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/json_text.h"
 #include "report/html.h"
 #include "report/number_text.h"
 
@@ -40,8 +41,7 @@ void flatten(const nlohmann::json& value, const std::string& name, std::string& 
     for (const auto& [key, inner] : value.items()) flatten(inner, name.empty() ? key : name + "." + key, rows);
     return;
   }
-  const std::string text =
-      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
   rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escape_html(name), escape_html(text));
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/json_text.h"
 
 namespace tessera {
 namespace {
@@ -40,8 +41,7 @@ void RunLog::event(const std::string& type, nlohmann::json fields) {
   if (fields.is_null()) fields = nlohmann::json::object();
   fields["type"] = type;
   fields["time"] = unix_seconds();
-  // File names need not be UTF-8; the line must be.
-  std::string line = fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string line = json_text(fields) + "\n";
 
   const std::lock_guard lock(mutex_);
   if (torn_) line.insert(line.begin(), '\n');

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace tessera {
 
 int agree_on_signal(World& world, int own) {
@@ -22,7 +24,7 @@ double total_of(World& world, const at::Tensor& share) {
 
 TrainState state_of_first(World& world, const TrainState& state) {
   if (world.alone()) return state;
-  return state_from_json(nlohmann::json::parse(world.control.gather_text(to_json(state).dump()).front()));
+  return state_from_json(nlohmann::json::parse(world.control.gather_text(json_text(to_json(state))).front()));
 }
 
 std::vector<BadSampleRecord> all_bad_samples(World& world, const std::vector<BadSampleRecord>& own) {
@@ -30,7 +32,7 @@ std::vector<BadSampleRecord> all_bad_samples(World& world, const std::vector<Bad
   nlohmann::json texts = nlohmann::json::array();
   for (const BadSampleRecord& r : own) texts.push_back({r.index, r.id, r.reason, r.replaced_by});
   std::vector<BadSampleRecord> all;
-  for (const std::string& text : world.control.gather_text(texts.dump())) {
+  for (const std::string& text : world.control.gather_text(json_text(texts))) {
     for (const auto& r : nlohmann::json::parse(text)) all.push_back({r.at(0), r.at(1), r.at(2), r.at(3)});
   }
   return all;
@@ -48,7 +50,7 @@ EvalResult merged(World& world, EvalResult part, int num_classes) {
   nlohmann::json scores = nlohmann::json::array();
   for (const ImageScore& score : part.images) scores.push_back({score.index, score.id, score.mean_iou});
   EvalResult whole;
-  for (const std::string& text : world.control.gather_text(scores.dump())) {
+  for (const std::string& text : world.control.gather_text(json_text(scores))) {
     for (const auto& score : nlohmann::json::parse(text)) whole.images.push_back({score.at(0), score.at(1), score.at(2)});
   }
   std::sort(whole.images.begin(), whole.images.end(), [](const auto& a, const auto& b) { return a.index < b.index; });

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 
 namespace tessera {
 namespace {
@@ -76,9 +77,9 @@ void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
     put("model.safetensors", encode_safetensors(checkpoint.model, {{"format", "pt"}}));
     put("optimizer.safetensors", encode_safetensors(checkpoint.optimizer));
     if (!checkpoint.average.empty()) put("ema.safetensors", encode_safetensors(checkpoint.average, {{"format", "pt"}}));
-    put_text("state.json", state_json(checkpoint.state, checkpoint.classes, checkpoint.samples).dump(2));
+    put_text("state.json", json_text(state_json(checkpoint.state, checkpoint.classes, checkpoint.samples), 2));
     put_text("config.yaml", checkpoint.config_yaml);
-    write_file(draft / "DONE", json{{"files", files}}.dump(2));
+    write_file(draft / "DONE", json_text({{"files", files}}, 2));
     sync_path(draft);
     fs::remove_all(folder);
     fs::rename(draft, folder);

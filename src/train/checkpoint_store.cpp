@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 
 namespace tessera {
@@ -57,7 +58,7 @@ void CheckpointStore::write(const Checkpoint& checkpoint) const {
   if (config_.keep_best && state.best_step == state.step) {
     const nlohmann::json best{
         {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value}};
-    write_file(folder_ / "best.json", best.dump(2));
+    write_file(folder_ / "best.json", json_text(best, 2));
   }
   prune(config_.keep_best ? state.best_step : -1);
 }

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/signals.h"
 #include "data/png_writer.h"
@@ -87,7 +88,7 @@ void save_pictures(const fs::path& folder, const std::vector<DrawnPrediction>& b
   };
   save(best, "best");
   save(worst, "worst");
-  write_file(folder / "index.json", index.dump(2));
+  write_file(folder / "index.json", json_text(index, 2));
 }
 
 std::vector<ReportPicture> load_pictures(const fs::path& folder, const std::string& kind) {
@@ -126,7 +127,7 @@ RunResult run_training(const Experiment& experiment, const RunOptions& options, 
   environment["ranks"] = world.size();
   environment["model"] = {{"name", experiment.model.name}, {"parameters", trainer.num_parameters()}};
   environment["classes"] = {{"names", trainer.classes().names}, {"palette", trainer.classes().palette}};
-  write_file(folder / "environment.json", environment.dump(2));
+  write_file(folder / "environment.json", json_text(environment, 2));
   trainer.add_hook(std::make_unique<ConsoleHook>());
   trainer.add_hook(std::make_unique<RunLogHook>());
   TensorBoardHook* board = nullptr;

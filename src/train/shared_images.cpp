@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
+
 namespace tessera {
 namespace {
 
@@ -29,7 +31,7 @@ ImageGroup handed_out(Communicator& ranks, int leader, ImageGroup group) {
              {"placements", nlohmann::json::array()}};
     for (const auto& placement : group.placements) facts["placements"].push_back(to_json(placement));
   }
-  facts = nlohmann::json::parse(ranks.gather_text(facts.dump()).at(static_cast<size_t>(leader)));
+  facts = nlohmann::json::parse(ranks.gather_text(json_text(facts)).at(static_cast<size_t>(leader)));
   if (!own) {
     const at::ScalarType type = facts.at("bytes").get<bool>() ? at::kByte : at::kFloat;
     group.pixels = at::empty(facts.at("size").get<std::vector<int64_t>>(), type);

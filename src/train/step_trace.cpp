@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files.h"
+#include "core/json_text.h"
 
 namespace tessera {
 
@@ -41,10 +42,10 @@ void StepTrace::write(World& world, const std::filesystem::path& file) const {
                    {"dur", (event.end - event.begin) * kMicro}});
   }
   nlohmann::json all = nlohmann::json::array();
-  for (const std::string& text : world.control.gather_text(own.dump())) {
+  for (const std::string& text : world.control.gather_text(json_text(own))) {
     for (auto& event : nlohmann::json::parse(text)) all.push_back(std::move(event));
   }
-  if (world.is_first()) write_file(file, nlohmann::json{{"traceEvents", std::move(all)}}.dump());
+  if (world.is_first()) write_file(file, json_text({{"traceEvents", std::move(all)}}));
 }
 
 }  // namespace tessera

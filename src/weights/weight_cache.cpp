@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/suggest.h"
 #include "weights/download.h"
@@ -48,7 +49,7 @@ void write_seen(const WeightSource& source, const std::string& sha256) {
   const Seen now = look_at(source.file);
   const nlohmann::json json{{"url", source.url}, {"sha256", sha256}, {"bytes", now.bytes}, {"modified", now.modified}};
   try {
-    write_file(seen_path(source.file), json.dump(2) + "\n");
+    write_file(seen_path(source.file), json_text(json, 2) + "\n");
   } catch (const Error& error) {  // a cache that others fill and we may only read: hashed again next time
     log_debug("{}", error.what());
   }

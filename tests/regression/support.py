@@ -30,8 +30,8 @@ def check(condition, message):
 
 def tessera(*arguments, expect=0, stdin=None, env=None):
     """Runs to the end; returns (stdout, stderr). `expect` is the exit code."""
-    done = subprocess.run([program(), *map(str, arguments)], capture_output=True, text=True, input=stdin, timeout=300,
-                          env={**os.environ, **(env or {})})
+    done = subprocess.run([program(), *map(str, arguments)], capture_output=True, text=True, errors="surrogateescape", input=stdin,
+                          timeout=300, env={**os.environ, **(env or {})})
     check(done.returncode == expect, f"tessera {' '.join(map(str, arguments))}\nexit code {done.returncode}, expected {expect}\n{done.stdout}{done.stderr}")
     return done.stdout, done.stderr
 

@@ -4,10 +4,11 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import zipfile
 
-from support import TINY, Folder, check, program, tessera, write_png
+from support import TINY, Folder, check, checkpoints, program, tessera, write_png
 
 COLOURS = lambda y, x: (200, 60 + x, 30 + y)
 
@@ -44,12 +45,45 @@ def results_are_kept_apart(folder, run):
     check(files_in(folder / "apart") == sorted(expected), f"{files_in(folder / 'apart')}")
 
 
+def lists_may_be_separated_by_nuls(folder, run):
+    images = [folder / "listed" / name for name in ("a.png", "two\nlines.png")]
+    for image in images:
+        write_png(image, 24, 20, COLOURS, channels=3)
+    for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
+        output = folder / f"nuls{len(ranks)}"
+        tessera("predict", "-w", run, "-", "-o", output, *ranks, stdin="".join(f"{image}\0" for image in images))
+        check(files_in(output) == ["a.png", "two\nlines.png"], f"{ranks}: {files_in(output)}")
+
+
 def names_may_be_any_bytes(folder, run):
     latin = folder / "latin/gr\udcfc.png"  # Python's way to write the byte 0xFC, which is not UTF-8
     write_png(latin, 24, 20, COLOURS, channels=3)
     for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
         tessera("predict", "-w", run, latin.parent, "-o", folder / f"latin{len(ranks)}", "--probabilities", *ranks)
         check(files_in(folder / f"latin{len(ranks)}") == ["gr\udcfc.png", "gr\udcfc_probabilities.npy"], f"{ranks}")
+
+
+def training_on_names_of_any_bytes(folder):
+    data, run = folder / "d\udce4ten", folder / "l\udce4uf"
+    for i in range(4):
+        write_png(data / f"images/lat\udce9 {i}.png", 24, 20, lambda y, x: (200, 60 + x, 30 + y + i), channels=3)
+        write_png(data / f"masks/lat\udce9 {i}.png", 24, 20, lambda y, x: x % 2)
+    options = [f"data.path={data}", "data.classes=[a, \udce9t\udce9]", "data.val_share=0.5", "model.unet.channels=[4]", "train.batch_size=2",
+               "run.pictures=1", "train.device=cpu"]
+    for command in ("check", "stats"):
+        report = json.loads(tessera("data", command, "--json", *options)[0])
+        check(report["train"]["classes"] == ["a", "\ufffdt\ufffd"], f"{report}")
+    for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
+        _, errors = tessera("train", *options, "train.duration=2ba", f"run.dir={run}{len(ranks)}", *ranks)
+        check("report.html" in files_in(folder / f"{run}{len(ranks)}"), errors)
+    drawn = json.loads((folder / f"{run}0/predictions/index.json").read_text())
+    check(drawn and all(picture["caption"].startswith("lat\ufffd ") for picture in drawn), f"{drawn}")
+    shutil.rmtree(checkpoints(f"{run}0")[-1])
+    _, errors = tessera("train", *options, "train.duration=2ba", f"run.dir={run}0", "--resume")
+    check("resumed at step 1" in errors and "changed" not in errors, errors)
+    report, errors = tessera("eval", "-w", f"{run}0", "--json", "-o", folder / "any_bytes.json")
+    check("are not those of the run" not in errors, errors)
+    check(json.loads(report) == json.loads((folder / "any_bytes.json").read_text()), report)
 
 
 def evaluation_is_not_lost(folder, run):
@@ -137,10 +171,10 @@ if __name__ == "__main__":
     with Folder() as temporary:
         trained = temporary / "run"
         tessera("train", *TINY, "train.duration=1ba", "train.device=cpu", f"run.dir={trained}")
-        for part in (inputs_are_kept, results_are_kept_apart, names_may_be_any_bytes, evaluation_is_not_lost, lost_output_is_a_failure,
-                     format_follows_the_extension):
+        for part in (inputs_are_kept, results_are_kept_apart, lists_may_be_separated_by_nuls, names_may_be_any_bytes, evaluation_is_not_lost,
+                     lost_output_is_a_failure, format_follows_the_extension):
             part(temporary, trained)
             print(f"{part.__name__}: ok")
-        for part in (nothing_to_learn_or_evaluate, demo_replaces_only_demos):
+        for part in (nothing_to_learn_or_evaluate, training_on_names_of_any_bytes, demo_replaces_only_demos):
             part(temporary)
             print(f"{part.__name__}: ok")

@@ -1,20 +1,37 @@
 #include "data/datasets/class_table.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/error.h"
+#include "core/json_text.h"
 #include "data/datasets/palette.h"
 
 namespace tessera {
+namespace {
+
+// Two classes of one name could not be told apart in any table or log.
+void refuse_duplicates(const std::vector<std::string>& names) {
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    const auto before = std::find(names.begin(), name, *name);
+    if (before != name)
+      fail_usage("data.classes names '{}' twice, as class {} and {}: expected a different name for each class", *name,
+                 before - names.begin(), name - names.begin());
+  }
+}
+
+}  // namespace
 
 ClassTable make_class_table(const DataConfig& config, std::vector<std::string> names, std::vector<Color> known_palette) {
   TSR_CHECK(config.classes.empty() || config.classes.size() == names.size(),
             "data.classes has {} names, but this data has {} classes; give one name per class or leave data.classes out",
             config.classes.size(), names.size());
+  refuse_duplicates(config.classes);
   TSR_CHECK(names.size() <= static_cast<size_t>(std::numeric_limits<int16_t>::max()), "{} classes; at most {} are possible",
             names.size(), std::numeric_limits<int16_t>::max());
   ClassTable table;
   table.names = config.classes.empty() ? std::move(names) : config.classes;
+  for (std::string& name : table.names) name = json_name(name);  // the form in which a checkpoint gives them back
   if (config.palette.empty()) {
     table.palette = known_palette.empty() ? default_palette(table.size()) : std::move(known_palette);
     return table;

@@ -18,6 +18,24 @@ TEST(ClassTable, ConfigRenamesAndRecolours) {
   EXPECT_EQ(table.palette[1], (Color{255, 0, 9}));
 }
 
+TEST(ClassTable, NamesAreAsACheckpointGivesThemBack) {
+  DataConfig config;
+  EXPECT_EQ(make_class_table(config, {"gr\xfcn", "größe"}).names, (std::vector<std::string>{"gr\xef\xbf\xbdn", "größe"}));
+  config.classes = {"\xe9t\xe9"};
+  EXPECT_EQ(make_class_table(config, {"a"}).names[0], "\xef\xbf\xbdt\xef\xbf\xbd");
+}
+
+TEST(ClassTable, ANameGivenTwiceIsRefused) {
+  DataConfig config;
+  config.classes = {"a", "b", "c", "b"};
+  try {
+    make_class_table(config, {"1", "2", "3", "4"});
+    FAIL() << "taken";
+  } catch (const UsageError& e) {
+    EXPECT_STREQ(e.what(), "data.classes names 'b' twice, as class 1 and 3: expected a different name for each class");
+  }
+}
+
 TEST(ClassTable, LengthsMustMatch) {
   DataConfig config;
   config.classes = {"x"};

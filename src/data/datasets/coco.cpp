@@ -45,10 +45,15 @@ void CocoDataset::gather(CocoFile file) {
   }
   annotations_ = std::move(file.annotations);
   const size_t all = annotations_.size();
-  std::erase_if(annotations_, [&](const CocoAnnotation& a) { return !position.contains(a.image_id); });
-  if (annotations_.size() < all) {
-    log_warn("{}: {} of {} annotations belong to images that the file does not list; they are left out", json_.string(),
-             all - annotations_.size(), all);
+  const auto is_lonely = [&](const CocoAnnotation& a) { return !position.contains(a.image_id); };
+  const auto first = std::find_if(annotations_.begin(), annotations_.end(), is_lonely);
+  if (first != annotations_.end()) {
+    const CocoAnnotation lonely = *first;
+    std::erase_if(annotations_, is_lonely);
+    log_warn(
+        "{}: {} of {} annotations belong to images that the file does not list and are left out; the first is annotation {} "
+        "with image_id {}",
+        json_.string(), all - annotations_.size(), all, lonely.id, lonely.image_id);
   }
   std::stable_sort(annotations_.begin(), annotations_.end(), [&](const CocoAnnotation& a, const CocoAnnotation& b) {
     return position.at(a.image_id) < position.at(b.image_id);

@@ -1,6 +1,7 @@
 #include "data/datasets/coco_annotations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -23,11 +24,15 @@ class Handler final : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override {
     return number(static_cast<double>(value), static_cast<int64_t>(value));
   }
-  bool number_float(number_float_t value, const string_t&) override { return number(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (depth_ == kEntry && is_id() && value != std::floor(value)) fail_id(text);
+    return number(value);
+  }
   bool binary(binary_t&) override { return true; }
 
   bool string(string_t& value) override {
     if (depth_ != kEntry) return true;
+    if (is_id()) fail_id(fmt::format("\"{}\", a string", value));
     if (section_ == "images" && key_ == "file_name") image_.file_name = value;
     if (section_ == "categories" && key_ == "name") category_.name = value;
     if (section_ == "categories" && key_ == "supercategory") category_.supercategory = value;
@@ -87,6 +92,18 @@ class Handler final : public nlohmann::json_sax<Json> {
     if (depth_-- == kEntry + 1 && section_ == "annotations" && key_ == "segmentation") {
       annotation_.length = reader_.offset() - annotation_.offset;
     }
+  }
+
+  bool is_id() const {
+    return (key_ == "id" && (section_ == "images" || section_ == "annotations" || section_ == "categories")) ||
+           (section_ == "annotations" && (key_ == "image_id" || key_ == "category_id"));
+  }
+
+  [[noreturn]] void fail_id(const std::string& what) const {
+    const size_t place = section_ == "images"        ? out_.images.size()
+                         : section_ == "annotations" ? out_.annotations.size()
+                                                     : out_.categories.size();
+    fail("{}: {}[{}].{} is {}: expected a whole number", path_, section_, place, key_, what);
   }
 
   bool number(double value) { return number(value, static_cast<int64_t>(value)); }

@@ -53,6 +53,23 @@ std::string read_error(const std::string& json) {
   return message;
 }
 
+TEST(CocoAnnotations, IdsAreWholeNumbers) {
+  EXPECT_CONTAINS(read_error(R"({"images": [{"id": 1, "file_name": "a", "height": 1, "width": 1}, {"id": "0002"}]})"),
+                  "images[1].id is \"0002\", a string: expected a whole number");
+  EXPECT_CONTAINS(read_error(R"({"annotations": [{"id": "x"}]})"), "annotations[0].id is \"x\", a string");
+  EXPECT_CONTAINS(read_error(R"({"annotations": [{"id": 1, "image_id": "a.jpg"}]})"), "annotations[0].image_id is \"a.jpg\"");
+  EXPECT_CONTAINS(read_error(R"({"annotations": [{"category_id": 1.5}]})"), "annotations[0].category_id is 1.5: expected");
+  EXPECT_CONTAINS(read_error(R"({"categories": [{"id": "3", "name": "a"}]})"), "categories[0].id is \"3\", a string");
+}
+
+TEST(CocoAnnotations, IdsOfOtherPlacesMayBeText) {
+  TempFolder folder;
+  write_file(folder / "x.json",
+             std::string_view(R"({"info": {"id": "x"}, "licenses": [{"id": "by"}], "images": [{"id": 4.0, "file_name": "a.jpg",
+    "height": 2, "width": 3, "extra": {"id": "9"}}], "annotations": [], "categories": []})"));
+  EXPECT_EQ(read_coco_file(folder / "x.json").images.at(0).id, 4);
+}
+
 TEST(CocoAnnotations, BrokenFilesAreNamed) {
   EXPECT_CONTAINS(read_error(std::string(kSmall.substr(0, 300))), "not valid JSON");
   EXPECT_CONTAINS(read_error(""), "not valid JSON");

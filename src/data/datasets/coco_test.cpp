@@ -123,6 +123,20 @@ TEST_F(CocoSmall, UnknownCategoryAndMissingFileAreBadSamples) {
   EXPECT_CONTAINS(message_of([&] { data.get(1); }), "field 9.png: No such file");
 }
 
+TEST_F(CocoSmall, AnnotationsWithoutAnImageAreCountedAndNamed) {
+  json_["annotations"][1]["image_id"] = 555;  // and the fixture's last has 404
+  ::testing::internal::CaptureStderr();
+  open();
+  const std::string warning = ::testing::internal::GetCapturedStderr();
+  EXPECT_CONTAINS(warning, "instances.json: 2 of 5 annotations belong to images");
+  EXPECT_CONTAINS(warning, "the first is annotation 12 with image_id 555");
+  json_["annotations"].erase(4);
+  json_["annotations"].erase(1);
+  ::testing::internal::CaptureStderr();
+  open();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(CocoSmall, MissingFoldersAndDoubleIdsAreErrors) {
   json_["images"][1]["id"] = 7;
   EXPECT_CONTAINS(message_of([&] { open(); }), "have the same id 7");
