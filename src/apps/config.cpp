@@ -49,7 +49,7 @@ void print_reference() {
       "Durations: `25ep` epochs, `1000ba` batches (optimizer steps), `0.5dur` a share of the run. Sizes: `512` or `[height, "
       "width]`.\n"
       "A file may name others to build on: `base: [a.yaml, b.yaml]`, later wins. `${{VAR}}` and `${{VAR:-default}}` are "
-      "replaced by the environment.\n");
+      "replaced by the environment, `~/` at the beginning of a value by the home folder.\n");
   bool in_table = false;
   for (const SchemaLine& line : experiment_lines(defaults)) {
     if (line.is_group) {

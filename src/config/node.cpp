@@ -12,10 +12,11 @@
 namespace tessera {
 namespace {
 
-// ${VAR} and ${VAR:-default}; $$ is a dollar sign.
+// ${VAR} and ${VAR:-default}; $$ is a dollar sign. "~/" at the beginning is the home folder: a shell leaves it in key=~/x.
 std::string interpolate(const std::string& text, const Origin& origin) {
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
+  const char* const home = text.starts_with("~/") ? std::getenv("HOME") : nullptr;
+  std::string result = home != nullptr ? home : "";
+  for (size_t i = home != nullptr ? 1 : 0; i < text.size(); ++i) {
     if (text[i] != '$' || i + 1 == text.size()) {
       result += text[i];
     } else if (text[i + 1] == '$') {

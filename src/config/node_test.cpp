@@ -42,6 +42,14 @@ TEST(Config, EnvironmentIsPutIn) {
   EXPECT_THROW(read_experiment(parse_config("data: {path: \"${NOT_SET}\"}", "t")), UsageError);
 }
 
+TEST(Config, TildeIsTheHomeFolder) {
+  const std::string home = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "~";
+  const auto path = [](const std::string& text) { return load_experiment("", {"data.path=" + text}).data.path; };
+  EXPECT_EQ(path("~/cells"), home + "/cells");
+  EXPECT_EQ(path("a/~/b"), "a/~/b");
+  EXPECT_EQ(path("~other"), "~other");
+}
+
 TEST(Config, OverriddenValueNeedsNoVariable) {
   const TempFolder folder;
   write_file(folder / "c.yaml", std::string_view("data: {path: \"${NOT_SET}/x\"}"));

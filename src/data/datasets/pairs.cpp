@@ -150,8 +150,13 @@ std::vector<fs::path> mask_folders(const DataConfig& config) {
   for (const SplitConfig* split : {&config.train, &config.val}) {
     const fs::path root = root_of(config, *split);
     if (root.empty()) continue;
-    if (!split->masks.empty()) found.push_back(root / split->masks);
-    for (std::string_view name : kMaskFolders) found.push_back(root / name);
+    const auto is_there = [&](std::string_view name) { return fs::is_directory(root / name); };
+    const auto usual = std::find_if(kMaskFolders.begin(), kMaskFolders.end(), is_there);
+    if (!split->masks.empty()) {
+      found.push_back(root / split->masks);
+    } else if (usual != kMaskFolders.end()) {
+      found.push_back(root / *usual);
+    }
   }
   return found;
 }

@@ -16,7 +16,7 @@ namespace tessera {
 // Folders of images and masks, matched by stem. Folders not named are looked for below the path under their usual names.
 DatasetPtr make_pairs(const DataConfig& config, Split split);
 
-// Where the masks of a data set may lie: named folders, and those under the usual names.
+// The folders of masks, of those splits that have one.
 std::vector<std::filesystem::path> mask_folders(const DataConfig& config);
 
 }  // namespace tessera
