@@ -13,6 +13,7 @@
 #include "cuda/layer_norm_forward.h"
 #include "cuda/pack.h"
 #include "cuda/short_type.h"
+#include "kernels/layer_norm.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 // Of the backward pass; fixed: the order of sums must not depend on the GPU. Each of the 132 multiprocessors of an H200 has
 // room for three, so that there all end together.
 constexpr int64_t kMostNormBlocks = 396;
-constexpr size_t kMostSharedBytes = 96 << 10;  // a block may have that on every GPU from sm_80 on
+constexpr size_t kMostSharedBytes = kLayerNormBytes;
 
 // As many warps as the shared memory of a block has room for.
 int row_warps(size_t bytes_per_row) {

@@ -16,9 +16,12 @@ struct NormalizedSum {
 NormalizedSum add_layer_norm(const at::Tensor& x, const at::Tensor& branch, const at::Tensor& weight, const at::Tensor& bias,
                              double eps, at::ScalarType type, const at::Tensor& branch_bias = {});
 
-// The widest rows for which the GPU's kernels have room, in both directions.
+// Of shared memory, for the GPU's kernels: a block may have that much on every GPU from sm_80 on.
+inline constexpr int64_t kLayerNormBytes = 96 << 10;
+
+// The widest rows for which they have room in both directions: backward needs four numbers for each of a row.
 inline int64_t widest_layer_norm(at::ScalarType type) {
-  return (96 << 10) / (4 * static_cast<int64_t>(c10::elementSize(type)));
+  return kLayerNormBytes / (4 * static_cast<int64_t>(c10::elementSize(type)));
 }
 
 struct SplitTokens {

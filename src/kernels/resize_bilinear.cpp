@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "kernels/find_op.h"
+#include "kernels/fused.h"
 #include "kernels/resize_cpu.h"
 
 namespace tessera {
@@ -89,6 +90,11 @@ bool wants_gradient(at::TensorList xs) {
 at::Tensor resize_bilinear(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
   check(x, size);
   return wants_gradient(x) ? ResizeFunction::apply(x, size, align_corners) : call_resize(x, size, align_corners);
+}
+
+at::Tensor resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
+  if (x.sizes().slice(2) == size) return x;
+  return takes_fused_kernels(x) ? resize_bilinear(x, size, align_corners) : at::upsample_bilinear2d(x, size, align_corners);
 }
 
 at::Tensor resize_concat(at::TensorList xs, at::IntArrayRef size, bool align_corners) {

@@ -8,6 +8,9 @@ namespace tessera {
 // fixed order, so it is the same from run to run.
 at::Tensor resize_bilinear(const at::Tensor& x, at::IntArrayRef size, bool align_corners);
 
+// The same where x has another size, by libtorch where ours are turned off.
+at::Tensor resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners);
+
 // at::cat of the tensors along the channels, each resized to `size` first; those that have the size are copied. What is resized
 // is written straight into its channels of the result, which is channels_last where one of the tensors is.
 at::Tensor resize_concat(at::TensorList xs, at::IntArrayRef size, bool align_corners);

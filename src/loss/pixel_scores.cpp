@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/image.h"
-#include "kernels/fused.h"
 #include "kernels/label_counts.h"
 #include "kernels/resize_bilinear.h"
 
@@ -29,13 +28,8 @@ at::Tensor PixelScores::labelled() const {
 
 const at::Tensor& PixelScores::log_probs() const {
   if (log_probs_.defined()) return log_probs_;
-  at::Tensor full = logits_.scalar_type() == at::kDouble ? logits_ : logits_.to(at::kFloat);
-  const auto label_hw = labels().sizes().slice(1);
-  if (full.sizes().slice(2) != label_hw) {
-    // On a GPU ours has a gradient without atomics, so of the same bits from run to run.
-    full = full.is_cuda() && takes_fused_kernels(full) ? resize_bilinear(full, label_hw, /*align_corners=*/false)
-                                                       : at::upsample_bilinear2d(full, label_hw, /*align_corners=*/false);
-  }
+  const at::Tensor floats = logits_.scalar_type() == at::kDouble ? logits_ : logits_.to(at::kFloat);
+  const at::Tensor full = resize(floats, labels().sizes().slice(1), /*align_corners=*/false);
   // The sigmoid of one logit x is the softmax of (0, x): binary losses are the two-class ones from here on.
   log_probs_ = full.size(1) == 1 ? at::cat({at::log_sigmoid(-full), at::log_sigmoid(full)}, 1) : at::log_softmax(full, 1);
   return log_probs_;

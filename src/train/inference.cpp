@@ -29,6 +29,11 @@ Experiment trained_experiment(const std::filesystem::path& given, const std::vec
   return experiment_of(read_text(folder / "config.yaml"), folder, overrides);
 }
 
+const NamedTensors& weights_to_use(const Checkpoint& checkpoint, const Experiment& experiment) {
+  const bool averaged = !checkpoint.average.empty() && experiment.eval.weights == EvalWeights::kAverage;
+  return averaged ? checkpoint.average : checkpoint.model;
+}
+
 TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides) {
   const std::filesystem::path folder = resolve_checkpoint(given);
   const Checkpoint checkpoint = read_checkpoint(folder, /*with_optimizer=*/false);
@@ -37,11 +42,12 @@ TrainedModel load_trained(const std::filesystem::path& given, const std::vector<
   const ModelShape shape{experiment.data.channels, logit_channels(experiment.loss, checkpoint.classes.size())};
   ModelPtr model = make_model(experiment.model, shape, 0);
   model->to(device, parameter_type(experiment.train.precision));
-  const bool averaged = !checkpoint.average.empty() && experiment.eval.weights == EvalWeights::kAverage;
-  load_model_state(*model, averaged ? checkpoint.average : checkpoint.model);
+  const NamedTensors& weights = weights_to_use(checkpoint, experiment);
+  load_model_state(*model, weights);
   if (experiment.train.channels_last) use_channels_last(*model);
   model->eval();
-  return {folder, experiment, checkpoint.classes, checkpoint.samples, checkpoint.state.step, averaged, model, device};
+  return {folder, experiment, checkpoint.classes, checkpoint.samples, checkpoint.state.step, &weights == &checkpoint.average,
+          model,  device};
 }
 
 std::string TrainedModel::title() const {

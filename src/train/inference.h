@@ -5,6 +5,7 @@
 
 #include "config/experiment.h"
 #include "nn/model.h"
+#include "train/checkpoint.h"
 #include "train/predictor.h"
 #include "train/sample_names.h"
 
@@ -30,6 +31,9 @@ struct TrainedModel {
 // given: a run folder (its best checkpoint, else its newest) or a checkpoint. Overrides such as eval.flip=true are laid over
 // the checkpoint's config.
 TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides);
+
+// Of the weights in a checkpoint those that evaluation takes: the moving average, where there is one and the config says so.
+const NamedTensors& weights_to_use(const Checkpoint& checkpoint, const Experiment& experiment);
 
 // The experiment alone, which is quick.
 Experiment trained_experiment(const std::filesystem::path& given, const std::vector<std::string>& overrides);

@@ -22,10 +22,7 @@ namespace {
 constexpr size_t kSentWhole = size_t{256} << 20;
 
 at::Tensor resize_scores(const at::Tensor& x, int64_t height, int64_t width) {
-  if (x.size(2) == height && x.size(3) == width) return x;
-  // libtorch's kernel refuses results of 2^31 numbers and more.
-  if (x.is_cuda() && takes_fused_kernels(x)) return resize_bilinear(x, {height, width}, /*align_corners=*/false);
-  return at::upsample_bilinear2d(x, {height, width}, /*align_corners=*/false);
+  return resize(x, {height, width}, /*align_corners=*/false);
 }
 
 at::Tensor in_float(const at::Tensor& x) {
@@ -87,16 +84,18 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
   at::Tensor sum;
   const auto add = [&](const View& view, const at::Tensor& scores) {
     const int64_t count = scores.size(0);
-    const bool first = !sum.defined();
     for (int64_t i = 0; i < count; ++i) {  // one after another: scores at the size of an image are large
       at::Tensor own = ImageScores{scores.narrow(0, i, 1), view.height, view.width}.full();
       if (view.mirrored) own = own.flip({3});
       own = resize_scores(own, height, width);
       if (averages_views()) own = to_probabilities(own);
-      if (i == 0 && first)
-        sum = count == 1 ? own : at::empty({count, own.size(1), height, width}, own.options(), own.suggest_memory_format());
-      if (first && count > 1) sum.narrow(0, i, 1).copy_(own);
-      if (!first) sum.narrow(0, i, 1).add_(own);
+      if (!sum.defined() && count == 1) {
+        sum = own;
+        return;
+      }
+      if (!sum.defined())
+        sum = at::empty({count, own.size(1), height, width}, own.options(), own.suggest_memory_format()).zero_();
+      sum.narrow(0, i, 1).add_(own);
     }
   };
   const auto pass = [&](const at::Tensor& windows) { return network(windows); };

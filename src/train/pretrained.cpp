@@ -37,11 +37,8 @@ std::optional<fs::path> named_checkpoint(const fs::path& given) {
   return is_one ? std::optional(resolve_checkpoint(given)) : std::nullopt;
 }
 
-// What evaluation would take: the moving average, where that run says so.
 NamedTensors weights_of(const fs::path& checkpoint) {
-  Checkpoint all = read_checkpoint(checkpoint, /*with_optimizer=*/false);
-  const bool averaged = trained_experiment(checkpoint, {}).eval.weights == EvalWeights::kAverage;
-  return averaged && !all.average.empty() ? all.average : all.model;
+  return weights_to_use(read_checkpoint(checkpoint, /*with_optimizer=*/false), trained_experiment(checkpoint, {}));
 }
 
 }  // namespace

@@ -4,17 +4,11 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-
 namespace tessera {
 namespace {
 
 WindowAxis axis(int64_t length, int64_t window, int64_t stride) {
   const int64_t size = std::min(window, length);
-  TSR_CHECK(stride <= window,
-            "expected eval.window.stride of at most eval.window.size, got {} and {}: pixels between windows "
-            "would have no class",
-            stride, window);
   return {length, size, stride > 0 ? stride : std::max<int64_t>(1, size * 2 / 3)};
 }
 

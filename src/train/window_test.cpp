@@ -32,10 +32,6 @@ TEST(Window, StepsByTwoThirdsAndShrinksToTheImage) {
   EXPECT_EQ(windows.columns.start(1), 171);
   EXPECT_EQ(windows.columns.stride, 341);
   EXPECT_EQ(grid(5, 30, 9, 0).rows.size, 5);
-}
-
-TEST(Window, RefusesGapsBetweenWindows) {
-  EXPECT_THROW(grid(20, 20, 4, 5), Error);
   EXPECT_EQ(grid(3, 3, 4, 4).rows.count, 1);
 }
 

@@ -6,14 +6,8 @@
 
 #include "core/error.h"
 #include "kernels/fused.h"
-#include "kernels/resize_bilinear.h"
 
 namespace tessera {
-
-at::Tensor resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
-  if (x.sizes().slice(2) == size) return x;
-  return takes_fused_kernels(x) ? resize_bilinear(x, size, align_corners) : at::upsample_bilinear2d(x, size, align_corners);
-}
 
 at::Tensor resize_to(const at::Tensor& x, const at::Tensor& like, bool align_corners) {
   return resize(x, like.sizes().slice(2), align_corners);

@@ -5,10 +5,9 @@
 
 #include <vector>
 
-namespace tessera {
+#include "kernels/resize_bilinear.h"
 
-// Bilinear, to `size`: height and width.
-at::Tensor resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners);
+namespace tessera {
 
 // Bilinear, to the height and width of `like`.
 at::Tensor resize_to(const at::Tensor& x, const at::Tensor& like, bool align_corners);
