@@ -43,8 +43,7 @@ function(tessera_test name)
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_definitions(${name} PRIVATE TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} GTest::gtest nlohmann_json::nlohmann_json)
+  target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} test_support GTest::gtest nlohmann_json::nlohmann_json)
   # Discovery would start the program (and load 450 MB of libtorch) once per test; a suite per program starts it once.
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   # One thread each: ctest runs several at a time, and OpenMP threads that wait for one another spin.

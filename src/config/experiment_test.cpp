@@ -49,7 +49,7 @@ TEST(Experiment, EveryFieldHasAHelpLineAndAUniqueKey) {
 TEST(Experiment, EveryShippedConfigParses) {
   ::setenv("TESSERA_DATA", "/data", 0);
   int count = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(TESSERA_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::source_dir() + "/configs")) {
     if (entry.path().extension() != ".yaml") continue;
     ++count;
     EXPECT_NO_THROW(load_experiment(entry.path())) << entry.path();

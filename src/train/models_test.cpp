@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "nn/op_counter.h"
 #include "support/small_models.h"
+#include "support/source_dir.h"
 #include "tensor/device.h"
 #include "tensor/step_context.h"
 #include "train/checkpoint.h"
@@ -263,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryModel, ::testing::ValuesIn(model_names()
 TEST(Configs, EachBuildsItsModel) {
   ::setenv("TESSERA_DATA", "/data", 0);
   std::set<std::string> built;
-  for (const fs::path& file : list_files(TESSERA_SOURCE_DIR "/configs")) {
+  for (const fs::path& file : list_files(testing::source_dir() + "/configs")) {
     if (file.extension() != ".yaml") continue;
     Experiment e = load_experiment(file);
     std::string model;

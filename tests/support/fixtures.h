@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "support/source_dir.h"
+
 namespace tessera::testing {
 
 // Answers of the reference libraries, kept under tests/interop/fixtures (made by the scripts beside them).
 inline std::filesystem::path fixture_path(const std::string& name) {
   const char* set = std::getenv("TESSERA_FIXTURES");
-  return std::filesystem::path(set != nullptr ? set : TESSERA_SOURCE_DIR "/tests/interop/fixtures") / name;
+  return std::filesystem::path(set != nullptr ? set : source_dir() + "/tests/interop/fixtures") / name;
 }
 
 inline nlohmann::json load_fixture(const std::string& name) {
@@ -25,7 +27,7 @@ inline nlohmann::json load_fixture(const std::string& name) {
 // A real data set below $TESSERA_DATA (default: ../shared/data beside the checkout); empty when it is not there.
 inline std::filesystem::path data_path(const std::string& name) {
   const char* set = std::getenv("TESSERA_DATA");
-  const std::filesystem::path path = std::filesystem::path(set != nullptr ? set : TESSERA_SOURCE_DIR "/../shared/data") / name;
+  const std::filesystem::path path = std::filesystem::path(set != nullptr ? set : source_dir() + "/../shared/data") / name;
   return std::filesystem::exists(path) ? path : std::filesystem::path();
 }
 
