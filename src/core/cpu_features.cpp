@@ -25,7 +25,7 @@ CpuFeatures cpu_features(const Cpuid& cpuid, uint64_t kept) {
   CpuFeatures found;
   const uint32_t max_leaf = cpuid(0, 0).eax;
   const CpuidRegisters basic = cpuid(1, 0);
-  found.sse4_2 = bit(basic.ecx, 20);
+  found.sse4_1 = bit(basic.ecx, 19);
   if (max_leaf < 7) return found;
   const CpuidRegisters extended = cpuid(7, 0), more = extended.eax >= 1 ? cpuid(7, 1) : CpuidRegisters{};
   const bool fma = bit(basic.ecx, 12);
@@ -66,7 +66,7 @@ std::string onednn_limit(const CpuFeatures& features) {
 
 std::string missing_instructions([[maybe_unused]] const CpuFeatures& features) {
 #if defined(__x86_64__)
-  if (!features.sse4_2) return "SSE4.2";  // of MKL, inside libtorch
+  if (!features.sse4_1) return "SSE4.1";  // of oneDNN, inside libtorch
 #endif
   return "";
 }

@@ -14,7 +14,7 @@ using Cpuid = std::function<CpuidRegisters(uint32_t leaf, uint32_t subleaf)>;
 
 // Of the processor's instruction sets, what libtorch and oneDNN choose their code by.
 struct CpuFeatures {
-  bool sse4_2 = false;
+  bool sse4_1 = false;
   bool avx2 = false;         // with FMA, as libtorch asks
   bool avx512 = false;       // F, BW, VL and DQ
   bool avx512_bf16 = false;  // products of bfloat16 in vectors

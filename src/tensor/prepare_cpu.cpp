@@ -50,7 +50,7 @@ OneDnnBound onednn_bound() {
 std::string describe_instructions(const CpuFeatures& features, const OneDnnBound& bound) {
   std::string text = features.avx512   ? "AVX-512"
                      : features.avx2   ? "AVX2"
-                     : features.sse4_2 ? "SSE4.2, which is slow"
+                     : features.sse4_1 ? "SSE4.1, which is slow"
                                        : "unknown";
   if (features.amx_bf16) text += ", AMX";
   if (features.avx512_bf16) text += ", bfloat16 in vectors";

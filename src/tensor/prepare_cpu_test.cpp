@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 TEST(PrepareCpu, Bfloat16IsFastWithAmxThatMayBeUsed) {
-  const CpuFeatures amx{.sse4_2 = true,
+  const CpuFeatures amx{.sse4_1 = true,
                         .avx2 = true,
                         .avx512 = true,
                         .avx512_bf16 = true,
@@ -30,11 +30,11 @@ TEST(PrepareCpu, Bfloat16IsFastWithAmxThatMayBeUsed) {
 }
 
 TEST(PrepareCpu, SaysWhatWasFoundAndDone) {
-  const CpuFeatures hidden{.sse4_2 = true, .avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx_announced = true};
+  const CpuFeatures hidden{.sse4_1 = true, .avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx_announced = true};
   EXPECT_EQ(describe_instructions(hidden, {"AVX512_CORE_FP16", true}),
             "AVX-512, bfloat16 in vectors; AMX is announced but its tiles are hidden; oneDNN uses at most AVX512_CORE_FP16 "
             "(ONEDNN_MAX_CPU_ISA by tessera); bf16 is no faster than fp32");
-  EXPECT_EQ(describe_instructions({.sse4_2 = true, .avx2 = true}, {"AVX2", false}),
+  EXPECT_EQ(describe_instructions({.sse4_1 = true, .avx2 = true}, {"AVX2", false}),
             "AVX2; oneDNN uses at most AVX2 (ONEDNN_MAX_CPU_ISA by your environment); bf16 is no faster than fp32");
 }
 
