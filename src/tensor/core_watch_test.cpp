@@ -34,7 +34,7 @@ double cpu_s_of_waiting() {
 }
 
 // A team as large as the machine, so that one thread more is too many; and a process that leaves it too few CPUs.
-class CoreWatchTest : public testing::Test {
+class CoreWatchTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (cpu_budget().allowed < 2) GTEST_SKIP() << "needs two CPUs";

@@ -41,7 +41,7 @@ TEST(PrepareCpu, SaysWhatWasFoundAndDone) {
 // The variable is set by main, long after libraries were loaded: oneDNN must not have looked before.
 TEST(PrepareCpuDeathTest, OneDnnHeedsAVariableThatIsSetBeforeItsFirstUse) {
   if (!cpu_features().avx2) GTEST_SKIP() << "needs AVX2";
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a new process, in which nothing has been computed
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a new process, in which nothing has been computed
   EXPECT_EXIT(
       {
         ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -51,7 +51,7 @@ TEST(PrepareCpuDeathTest, OneDnnHeedsAVariableThatIsSetBeforeItsFirstUse) {
         std::fflush(stdout);
         std::_Exit(0);
       },
-      testing::ExitedWithCode(0), "isa:Intel AVX2");
+      ::testing::ExitedWithCode(0), "isa:Intel AVX2");
 }
 
 TEST(PrepareCpu, TellsHowOneDnnIsBound) {
