@@ -123,7 +123,7 @@ void TrainStep::update(const GradientNorm& gradient, double lr, std::optional<do
 at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
   enter_phase(RankPhase::kForward);
   const WorkingWeights::Scope working(working_);
-  StepInputs inputs(batch, sample_keys(experiment_.train.seed, step, batch.indices), *model_, num_classes_, device_,
+  StepInputs inputs(batch, sample_keys(experiment_.train.seed, step, batch.draws), *model_, num_classes_, device_,
                     share_.stand_ins);
   inputs.context = loss_->prepare(inputs.targets);
   world_.gradients.sum(inputs.context.sums);

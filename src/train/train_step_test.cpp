@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <set>
+
 #include "dist/thread_ranks.h"
 #include "support/few_steps.h"
+#include "tensor/step_context.h"
 
 namespace tessera {
 namespace {
@@ -32,6 +35,33 @@ class ThirstyModel : public SegmentationModel {
   ModelPtr inner_;
   int64_t limit_;
 };
+
+// Keeps what the samples of its last pass drew their random numbers by.
+class KeyKeeper : public SegmentationModel {
+ public:
+  explicit KeyKeeper(ModelPtr inner) : inner_(register_module("inner", std::move(inner))) {}
+  ModelOutput forward(const at::Tensor& x) override {
+    keys = step_context().sample_keys.clone();
+    return inner_->forward(x);
+  }
+  std::vector<std::string> head_prefixes() const override { return {}; }
+  at::Tensor keys;
+
+ private:
+  ModelPtr inner_;
+};
+
+// Three images in a batch of eight: each comes two or three times.
+TEST(TrainStep, SamplesThatComeAgainInABatchHaveDropoutOfTheirOwn) {
+  const Experiment e = tiny_experiment({"data.train.count=3", "train.micro_batch=0"});
+  const Batch batch = first_batch(e);
+  const auto model = std::make_shared<KeyKeeper>(make_model(e.model, {3, 4}, 1));
+  TrainStep(e, model, 4, at::kCPU).run(batch, 0, 10, 1);
+  std::set<int64_t> keys, samples(batch.indices.begin(), batch.indices.end());
+  for (int64_t i = 0; i < model->keys.numel(); ++i) keys.insert(model->keys[i].item<int64_t>());
+  EXPECT_EQ(samples.size(), 3U);
+  EXPECT_EQ(keys.size(), 8U);
+}
 
 // float64, so that only the order of sums differs: 1e-9 is far above its rounding and far below any real difference.
 TEST(TrainStep, MicroBatchChangesNothing) {
@@ -80,7 +110,10 @@ TEST(TrainStep, OutOfMemoryOnOneRankChangesNothing) {
                 batch.labels.index_select(0, at::tensor(positions)),
                 batch.max_value,
                 {}};
-      for (const int64_t position : positions) own.indices.push_back(batch.indices[static_cast<size_t>(position)]);
+      for (const int64_t position : positions) {
+        own.indices.push_back(batch.indices[static_cast<size_t>(position)]);
+        own.draws.push_back(batch.draws[static_cast<size_t>(position)]);
+      }
       for (int i = 0; i < 4; ++i) step.run(own, i, 100, 2);
       EXPECT_EQ(step.micro_batch(), limit == 3 ? 2 : 0);
       return at::cat({step.arena().params(), step.arena().buffers()});
