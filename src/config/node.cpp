@@ -122,7 +122,7 @@ Node load(const fs::path& path, std::vector<fs::path>& open) {
   open.push_back(real);
   Node own;
   try {
-    own = parse_config(read_text(path), path.string());
+    own = parse_config(read_text_or_pipe(path), path.string());
   } catch (const UsageError&) {
     throw;
   } catch (const Error& e) {
