@@ -97,7 +97,10 @@ void Trainer::open_data() {
   val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);
-  if (world_.is_first()) samples_ = SampleNames(*train_set_, *val_set_);
+  train_set_->check_labels();
+  if (!world_.is_first()) return;
+  samples_ = SampleNames(*train_set_, *val_set_);
+  for (const std::string& note : data_notes(*train_set_, *val_set_, experiment_.train.batch_size)) log_warn("{}", note);
 }
 
 void Trainer::build_model() {

@@ -109,7 +109,7 @@ LabelMap CocoDataset::draw(const Item& item) const {
 
 Sample CocoDataset::get(int64_t index) const {
   const Item& item = items_.at(static_cast<size_t>(index));
-  const fs::path path = images_ / item.image.file_name;
+  const fs::path path = image_file(index);
   Sample sample = load_image_sample(item.id, path, options_);
   attach_labels(sample, draw(item), path, fmt::format("of image {} in {}", item.image.id, json_.string()));
   return sample;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/name_hash.h"
+#include "core/name_list.h"
 #include "core/rng.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/load_sample.h"
@@ -81,19 +82,16 @@ std::vector<bool> draw_held_out(const DataConfig& config, const std::vector<size
 
 // A model that has seen what it is measured on looks better than it is.
 void refuse_overlap(const std::vector<FilePair>& pairs, const std::vector<size_t>& train, const std::vector<size_t>& val) {
-  constexpr size_t kNamesShown = 10;
   const std::set<size_t> trained(train.begin(), train.end());
   std::vector<std::string> both;
   for (size_t i : val) {
     if (trained.contains(i)) both.push_back(pairs[i].stem);
   }
   if (both.empty()) return;
-  const size_t count = both.size();
-  if (count > kNamesShown) both.resize(kNamesShown);
   fail(
-      "data.train.list and data.val.list share {} of {} validation samples: {}{}; take them out of one list (to measure on "
+      "data.train.list and data.val.list share {} of {} validation samples: {}; take them out of one list (to measure on "
       "training data on purpose, use eval --train-split)",
-      count, val.size(), fmt::join(both, ", "), count > kNamesShown ? ", ..." : "");
+      both.size(), val.size(), name_list(both));
 }
 
 std::vector<size_t> choose(const DataConfig& config, Split split, const std::vector<FilePair>& pairs) {
