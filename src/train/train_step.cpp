@@ -126,6 +126,8 @@ at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
   StepInputs inputs(batch, sample_keys(experiment_.train.seed, step, batch.indices), *model_, num_classes_, device_,
                     share_.stand_ins);
   inputs.context = loss_->prepare(inputs.targets);
+  const at::Tensor& labels = inputs.targets.labels;
+  inputs.context.batch_pixels = experiment_.train.batch_size * labels.size(1) * labels.size(2);
   world_.gradients.sum(inputs.context.sums);
   inputs.aux_context = inputs.context;
   if (running_stats_) running_stats_->begin(share_.units);
