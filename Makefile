@@ -9,10 +9,12 @@ demo: build-app ## train a small U-Net on synthetic cells and open-able report
 	$(BUILD)/bin/tessera demo
 
 test: build ## build everything and run all tests
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
+	@rm -f $(BUILD)/skipped.txt
+	TESSERA_SKIPPED=$(abspath $(BUILD))/skipped.txt ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) --output-junit tests.xml
+	@scripts/skipped-tests $(BUILD)
 
-test-gpu: build ## only the tests that need a GPU
-	ctest --test-dir $(BUILD) --output-on-failure -L gpu
+test-gpu: build ## the tests that need a GPU, and those of all kernels on it; fails where there is none
+	TESSERA_REQUIRE_GPU=1 ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L gpu
 
 test-interop: build ## make the fixtures afresh from the live Python libraries and compare
 	scripts/test-interop $(BUILD)

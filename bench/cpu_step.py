@@ -7,7 +7,7 @@ import json
 import pathlib
 import tempfile
 
-from runs import ROOT, build_and_output, largest_difference, median_by, ours, peer
+from runs import ROOT, build_and_output, median_by, median_losses, ours, peer, require_agreement
 
 ROUNDS, STEPS, WARMUP = 5, 15, 5
 CASES = {
@@ -46,9 +46,10 @@ def main(build, output=None):
                 results = measure(build, case, precision, pathlib.Path(folder) / "start.safetensors")
                 environment = results["tessera"][0]["environment"]
                 ms = {kind: median_by(found) for kind, found in results.items()}
-                losses = {kind: found[0]["losses"][:10] for kind, found in results.items()}
+                losses = {kind: median_losses(found, 10) for kind, found in results.items()}
                 row = {"case": name, "precision": precision, "ms": ms, "speed_up": min(ms["eager"], ms["compile"]) / ms["tessera"],
-                       "loss_difference": max(largest_difference(losses["tessera"], losses[kind]) for kind in ("eager", "compile")),
+                       "loss_difference": max(require_agreement(f"{name}, {precision}, {kind}", losses["tessera"], losses[kind], precision)
+                                              for kind in ("eager", "compile")),
                        "all_ms": {kind: [result["ms_median"] for result in found] for kind, found in results.items()}}
                 rows.append(row)
                 times = " ".join(f"{ms[kind]:8.1f}ms" for kind in ("tessera", "eager", "compile"))

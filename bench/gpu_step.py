@@ -1,7 +1,7 @@
 """Training steps beside PyTorch eager and torch.compile on one GPU, in one run: bench/gpu_step.py BUILD_DIR [--out FILE].
 
 Batch 16, 512x512, 150 classes, bf16 autocast, channels_last, fused SGD. The three take turns for --rounds rounds; times are medians.
-All start from the weights and the batch that ours wrote, and the losses of the first 20 steps are compared. Needs no Python
+All start from the weights and the batch that ours wrote, and the losses of the first 20 steps must agree. Needs no Python
 package but torch. Smaller sizes and --device cpu are for trying the script out.
 """
 import argparse
@@ -9,7 +9,7 @@ import json
 import pathlib
 import tempfile
 
-from runs import ROOT, largest_difference, median_by, ours, peer
+from runs import ROOT, median_by, median_losses, ours, peer, require_agreement
 
 MODELS = ("unet", "deeplabv3plus", "segmenter", "pspnet")
 KINDS = ("tessera", "eager", "compile")
@@ -26,7 +26,7 @@ def parse():
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--classes", type=int, default=150)
     parser.add_argument("--precision", choices=("bf16", "fp32"), default="bf16")
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="more overrides of our config")
@@ -51,15 +51,15 @@ def measure(model, options):
     return {kind: found for kind, found in results.items() if found}
 
 
-def row_of(model, results):
+def row_of(model, results, precision):
     row = {"model": model}
     for kind, found in results.items():
         row[kind] = {"ms": median_by(found), "all_ms": [result["ms_median"] for result in found], "peak_memory_bytes": found[0].get("peak_memory_bytes"),
-                     "parameters": found[0]["parameters"], "losses": found[0]["losses"][:20],
+                     "parameters": found[0]["parameters"], "losses": median_losses(found, 20),
                      **{key: found[0][key] for key in ("profile", "least") if found[0].get(key)}}
         if kind != "tessera":
             row[kind]["speed_up"] = row[kind]["ms"] / row["tessera"]["ms"]
-            row[kind]["loss_difference"] = largest_difference(row["tessera"]["losses"], row[kind]["losses"])
+            row[kind]["loss_difference"] = require_agreement(f"{model}, {kind}", row["tessera"]["losses"], row[kind]["losses"], precision)
             assert row[kind]["parameters"] == row["tessera"]["parameters"], (model, kind, row[kind]["parameters"], row["tessera"]["parameters"])
     return row
 
@@ -82,7 +82,7 @@ def main():
     for model in options.models:
         results = measure(model, options)
         environment = results["tessera"][0]["environment"]
-        rows.append(row_of(model, results))
+        rows.append(row_of(model, results, options.precision))
         show(rows[-1])
         if options.out:
             settings = {key: getattr(options, key) for key in ("device", "size", "batch", "classes", "precision", "rounds", "steps", "warmup", "set")}

@@ -1,10 +1,12 @@
-# tessera_layer(name SOURCES ... TESTS ... DEPENDS ... [TORCH] [LABELS ...])
+# tessera_layer(name SOURCES ... TESTS ... DEPENDS ... [TORCH] [LABELS ...] [GPU_TESTS filter])
 #
 # One static library per layer and one test program beside it. DEPENDS states the arrows of docs/architecture.md; the ctest
-# `include_direction` checks that includes follow them. TORCH layers share one precompiled header.
+# `include_direction` checks that includes follow them. TORCH layers share one precompiled header. GPU_TESTS are the tests of the
+# program that run once more, on a GPU, as the ctest entry NAME_test_gpu.
 function(tessera_layer name)
-  cmake_parse_arguments(LAYER "TORCH" "" "SOURCES;TESTS;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(LAYER "TORCH" "GPU_TESTS" "SOURCES;TESTS;DEPENDS;LABELS" ${ARGN})
   set(library tessera_${name})
+  tessera_group(LAYER_SOURCES)
   add_library(${library} STATIC ${LAYER_SOURCES})
   target_link_libraries(${library} PUBLIC tessera_flags ${LAYER_DEPENDS})
   if(LAYER_TORCH)
@@ -17,8 +19,12 @@ function(tessera_layer name)
       target_sources(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/torch_main.cpp)
       tessera_torch_pch(${name}_test)
     else()
-      target_link_libraries(${name}_test PRIVATE GTest::gtest_main)
+      target_sources(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/plain_main.cpp)
       target_compile_options(${name}_test PRIVATE -O1)  # tests are built more often than run; the shared header fixes it for the others
+    endif()
+    if(LAYER_GPU_TESTS)
+      tessera_ctest(${name}_test_gpu ${name}_test --gtest_filter=${LAYER_GPU_TESTS} LABELS gpu ENVIRONMENT TESSERA_TEST_DEVICE=cuda)
+      set_tests_properties(${name}_test_gpu PROPERTIES RESOURCE_LOCK gpu)
     endif()
   endif()
 endfunction()
@@ -37,15 +43,59 @@ function(tessera_torch_pch target)
   target_precompile_headers(${target} REUSE_FROM tessera_tensor)
 endfunction()
 
-# tessera_test(name SOURCES ... LIBRARIES ... LABELS ...): a GoogleTest program, one ctest entry per test case.
+# tessera_test(name SOURCES ... LIBRARIES ... LABELS ...): a GoogleTest program and its ctest entry. Tests of suites named *Gpu need a
+# GPU and have an entry of their own (GPU_TESTS of tessera_layer).
 function(tessera_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  tessera_group(TEST_SOURCES)
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} test_support GTest::gtest nlohmann_json::nlohmann_json)
-  # Discovery would start the program (and load 450 MB of libtorch) once per test; a suite per program starts it once.
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-  # One thread each: ctest runs several at a time, and OpenMP threads that wait for one another spin.
-  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 600 ENVIRONMENT OMP_NUM_THREADS=1)
+  tessera_ctest(${name} ${name} --gtest_filter=-*Gpu.* LABELS ${TEST_LABELS})
+endfunction()
+
+# tessera_ctest(entry program argument... LABELS ... [ENVIRONMENT ...]): discovery would start the program (and load 450 MB of libtorch)
+# once per test; an entry per program starts it once. One thread each: ctest runs several at a time, and OpenMP threads that wait for
+# one another spin.
+function(tessera_ctest entry program)
+  cmake_parse_arguments(RUN "" "" "LABELS;ENVIRONMENT" ${ARGN})
+  add_test(NAME ${entry} COMMAND ${program} --gtest_brief=1 ${RUN_UNPARSED_ARGUMENTS})
+  set_tests_properties(${entry} PROPERTIES LABELS "${RUN_LABELS}" TIMEOUT 600 SKIP_RETURN_CODE 77
+                       ENVIRONMENT "OMP_NUM_THREADS=1;${RUN_ENVIRONMENT}")
+endfunction()
+
+# tessera_group(LIST): in place of the sources of this folder that the list names, files that include several of them each; see
+# group_sources.py. With TESSERA_GROUP_SOURCES=OFF every source is compiled by itself.
+function(tessera_group list)
+  if(NOT TESSERA_GROUP_SOURCES)
+    return()
+  endif()
+  set(own ${${list}})
+  list(FILTER own EXCLUDE REGEX "^[/$]")  # generated, objects, or of another folder
+  set(result ${${list}})
+  list(FILTER result INCLUDE REGEX "^[/$]")
+  if(NOT own)
+    return()
+  endif()
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  execute_process(COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/group_sources.py ${CMAKE_CURRENT_SOURCE_DIR} ${folder} ${TESSERA_GROUP_SIZE} ${own}
+                  OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE ";" "|" groups "${groups}")
+  string(REPLACE "\n" ";" groups "${groups}")
+  foreach(group ${groups})
+    string(REPLACE "|" ";" files "${group}")
+    list(LENGTH files count)
+    if(count EQUAL 1)
+      list(APPEND result ${CMAKE_SOURCE_DIR}/src/${files})
+      continue()
+    endif()
+    list(GET files 0 first)
+    string(REGEX REPLACE "\\.cpp$" "_and_more.cpp" unit ${CMAKE_BINARY_DIR}/groups/${first})
+    list(TRANSFORM files REPLACE ".+" "#include \"\\0\"\n" OUTPUT_VARIABLE includes)
+    list(JOIN includes "" includes)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${includes}" @ONLY)
+    list(APPEND result ${unit})
+  endforeach()
+  set(${list} ${result} PARENT_SCOPE)
 endfunction()

@@ -1,7 +1,9 @@
 """Prediction and counting in PyTorch, from the weights and the batch that `tessera bench eval --dump` wrote: prints JSON.
 
 evaluate.py DUMP --model deeplabv3plus|segmenter|...: logits to the image's size, argmax, confusion matrix; with --window the scores of
-overlapping windows are averaged with the weights of `eval.window`. Needs torch alone.
+overlapping windows are averaged with the weights of `eval.window`. As a careful user would write it: images and labels are bytes in
+pinned memory and go to the GPU on a stream of their own, one compiled function takes them to a histogram of (label, class) pairs,
+the matrix stays on the GPU, and nothing waits between batches. Needs torch alone.
 """
 import argparse
 import importlib
@@ -15,6 +17,8 @@ from torch.nn import functional as F
 
 from safetensors_file import read_safetensors
 from step import MODELS, normalize
+
+IGNORED = 255
 
 
 def starts(length, window, stride):
@@ -30,15 +34,21 @@ def bell(length):
 class Evaluation:
     def __init__(self, options):
         self.options, self.device = options, torch.device(options.device)
+        assert options.classes <= IGNORED, "labels are bytes here, 255 is ignored"
         weights = read_safetensors(options.dump)
-        self.images, self.labels = weights.pop("batch.images"), weights.pop("batch.labels").long()
+        images, labels = weights.pop("batch.images"), weights.pop("batch.labels")
+        labels = torch.where(labels < 0, IGNORED, labels).to(torch.uint8)
+        on_gpu = self.device.type == "cuda"
+        self.batch = [tensor.pin_memory() if on_gpu else tensor for tensor in (images, labels)]
+        self.copying = torch.cuda.Stream() if on_gpu else None
         self.model = importlib.import_module(options.model).build(weights)
         self.model.load_state_dict(weights, strict=False)
         self.model.to(self.device, memory_format=torch.channels_last).eval()
         self.mean, self.std = (torch.tensor(values, device=self.device) for values in (options.mean, options.std))
-        self.forward = torch.compile(self.scores) if options.compile else self.scores
+        self.counts = torch.zeros(options.classes ** 2 + 1, device=self.device, dtype=torch.float64)
+        self.pairs = torch.compile(self.pairs_of) if options.compile else self.pairs_of
         if options.window:
-            size = min(options.window, self.images.shape[1]), min(options.window, self.images.shape[2])
+            size = min(options.window, images.shape[1]), min(options.window, images.shape[2])
             self.weights = torch.outer(bell(size[0]), bell(size[1])).clamp_min(1e-3).float().to(self.device)
 
     def scores(self, x):
@@ -49,30 +59,56 @@ class Evaluation:
     def classes(self, x):
         window, (height, width) = self.options.window, x.shape[2:]
         if not window or (height <= window and width <= window):
-            return self.forward(x).argmax(1)
+            return self.scores(x).argmax(1)
         rows, columns = self.weights.shape
-        corners = [(y, x0) for y in starts(height, rows, 0) for x0 in starts(width, columns, 0)]
-        total = sum_ = None
-        for y, x0 in corners:
-            scores = self.forward(x[:, :, y:y + rows, x0:x0 + columns].contiguous(memory_format=torch.channels_last))
-            if sum_ is None:
-                sum_ = scores.new_zeros(scores.shape[0], scores.shape[1], height, width)
-                total = scores.new_zeros(height, width)
-            sum_[:, :, y:y + rows, x0:x0 + columns] += scores * self.weights
-            total[y:y + rows, x0:x0 + columns] += self.weights
-        return (sum_ / total).argmax(1)
+        sums, total = 0, 0
+        for top in starts(height, rows, 0):
+            for left in starts(width, columns, 0):
+                scores = self.scores(x[:, :, top:top + rows, left:left + columns].contiguous(memory_format=torch.channels_last))
+                around = (left, width - left - columns, top, height - top - rows)
+                sums = sums + F.pad(scores * self.weights, around)
+                total = total + F.pad(self.weights, around)
+        return (sums / total).argmax(1)
+
+    def pairs_of(self, images, labels):
+        """The cell of the matrix that each pixel counts for; ignored ones share a cell behind the last."""
+        classes = self.options.classes
+        predicted = self.classes(normalize(images, "fixed", self.mean, self.std))
+        return torch.where(labels == IGNORED, classes * classes, labels.int() * classes + predicted).float()
+
+    def upload(self):
+        if not self.copying:
+            return self.batch
+        with torch.cuda.stream(self.copying):
+            return [tensor.to(self.device, non_blocking=True) for tensor in self.batch]
+
+    def wait(self):
+        if self.copying:
+            torch.cuda.synchronize()
 
     @torch.no_grad()
-    def run(self):
-        """Milliseconds, and how many pixels each class was given."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
+    def run(self, batches):
+        """Milliseconds of a batch, and how many pixels each class was given in one."""
+        self.counts.zero_()
+        self.wait()
         begin = time.perf_counter()
-        labels = self.labels.to(self.device)
-        predicted = self.classes(normalize(self.images.to(self.device), "fixed", self.mean, self.std))
-        count = int(self.options.classes)
-        bins = torch.bincount((labels * count + predicted)[labels >= 0], minlength=count * count).view(count, count).cpu()
-        return (time.perf_counter() - begin) * 1e3, bins.sum(0).tolist()
+        uploaded = self.upload()
+        for index in range(batches):
+            if self.copying:
+                torch.cuda.current_stream().wait_stream(self.copying)
+            images, labels = uploaded
+            if index + 1 < batches:
+                uploaded = self.upload()
+            cells = len(self.counts)
+            # torch.bincount would wait for the largest value; float32 holds these whole numbers exactly.
+            self.counts += torch.histc(self.pairs(images, labels), bins=cells, min=0, max=cells)
+            if self.copying:
+                for tensor in (images, labels):
+                    tensor.record_stream(torch.cuda.current_stream())
+        counts = self.counts.cpu()
+        milliseconds = (time.perf_counter() - begin) * 1e3 / batches
+        matrix = counts[:-1].view(self.options.classes, self.options.classes) / batches
+        return milliseconds, matrix.sum(0).long().tolist()
 
 
 def parse(arguments):
@@ -86,7 +122,7 @@ def parse(arguments):
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--mean", type=float, nargs="+", default=[0.485, 0.456, 0.406])
     parser.add_argument("--std", type=float, nargs="+", default=[0.229, 0.224, 0.225])
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=3)
     return parser.parse_args(arguments)
 
@@ -94,9 +130,12 @@ def parse(arguments):
 def measure(options):
     torch.backends.cudnn.benchmark = True
     evaluation = Evaluation(options)
-    results = [evaluation.run() for _ in range(options.warmup + options.rounds)][options.warmup:]
+    evaluation.run(options.warmup)
+    group = 5 if evaluation.copying else 1
+    results = [evaluation.run(group) for _ in range(max(1, options.batches // group))]
     median = statistics.median(ms for ms, _ in results)
-    return {"ms_median": median, "images_per_s": 1e3 * len(evaluation.images) / median, "predicted": results[-1][1], "torch": torch.__version__}
+    return {"ms_median": median, "images_per_s": 1e3 * len(evaluation.batch[0]) / median, "predicted": results[-1][1],
+            "peak_memory_bytes": torch.cuda.max_memory_allocated() if evaluation.copying else None, "torch": torch.__version__}
 
 
 if __name__ == "__main__":

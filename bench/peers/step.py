@@ -57,10 +57,12 @@ class Step:
         self.images = weights.pop("batch.images").to(self.device)
         self.labels = weights.pop("batch.labels").long().to(self.device)
         arguments = {name: value for name, value in (("heads", options.heads),) if value}
+        given = sum(tensor.numel() for tensor in weights.values())
         self.model = importlib.import_module(options.model).build(weights, **arguments)
         missing, unexpected = self.model.load_state_dict(weights, strict=False)
         assert not unexpected and all(name.endswith("num_batches_tracked") for name in missing), (missing, unexpected)
-        self.parameters = sum(p.numel() for p in self.model.parameters())
+        dropped = given - sum(tensor.numel() for tensor in weights.values())  # biases that a batch norm takes out, see unet.py
+        self.parameters = dropped + sum(p.numel() for p in self.model.parameters())
         self.model.to(self.device, memory_format=torch.channels_last).train()
         self.bf16, self.loss = options.precision == "bf16", LOSSES[options.loss]
         self.normalization = (options.normalize, torch.tensor(options.mean, device=self.device), torch.tensor(options.std, device=self.device))

@@ -1,4 +1,7 @@
-"""U-Net: double convolutions, 2x2 transposed convolutions up, all skips. Modules are named as ours, so weights need no map."""
+"""U-Net: double convolutions, 2x2 transposed convolutions up, all skips. Modules are named as ours, so weights need no map.
+
+Convolutions before a batch norm have no bias, as PyTorch code is written: the norm takes it out again.
+"""
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -7,7 +10,7 @@ from torch.nn import functional as F
 def conv_block(inputs, outputs):
     layers = []
     for i in range(2):
-        layers += [nn.Conv2d(inputs if i == 0 else outputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
+        layers += [nn.Conv2d(inputs if i == 0 else outputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)]
     return nn.Sequential(*layers)
 
 
@@ -39,8 +42,18 @@ class UNet(nn.Module):
         return self.classifier(x), None
 
 
+def drop_biases_before_norms(weights):
+    """Takes them out of `weights`; the running means, which held them, become those of the convolutions without."""
+    for name in [name for name in weights if name.endswith(".running_mean")]:
+        block, norm, _ = name.rsplit(".", 2)
+        bias = weights.pop(f"{block}.{int(norm) - 1}.bias", None)
+        if bias is not None:
+            weights[name] = weights[name] - bias
+
+
 def build(weights):
     """The U-Net whose weights these are."""
+    drop_biases_before_norms(weights)
     channels = [weights[f"down{i}.0.weight"].shape[0] for i in range(8) if f"down{i}.0.weight" in weights]
     first = weights["down0.0.weight"]
     return UNet(channels, weights["bottleneck.0.weight"].shape[0], first.shape[1], weights["classifier.0.weight"].shape[0])

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "support/cuda_on_cpu.h"
+#include "support/test_main.h"
 
 int main(int argc, char** argv) {
   tessera::on_cpu::use_cuda_kernels();
   // There is one thread; and fibers for millions of rows would take half a minute.
-  testing::GTEST_FLAG(filter) = "-*OnAnyNumberOfThreads:*MillionsOfRows";
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  testing::GTEST_FLAG(filter) = "-*OnAnyNumberOfThreads:*MillionsOfRows:*Gpu.*";
+  return tessera::testing::run_all_tests(argc, argv);
 }

@@ -1,10 +1,18 @@
 // The main of every test program that uses libtorch: the CUDA plug-in must be there before the first tensor is made.
-#include <gtest/gtest.h>
+#include <cstdlib>
+#include <iostream>
 
+#include "support/test_device.h"
+#include "support/test_main.h"
 #include "tensor/device.h"
 
 int main(int argc, char** argv) {
-  tessera::load_cuda_plugin();
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  using namespace tessera;
+  load_cuda_plugin();
+  const bool has_gpu = cuda_plugin() != nullptr && !cuda_plugin()->gpus().empty();
+  if (testing::test_device().is_cuda() && !has_gpu) {
+    std::cerr << "these tests need a GPU: " << cuda_status() << '\n';
+    return std::getenv("TESSERA_REQUIRE_GPU") != nullptr ? 1 : testing::kSkipped;
+  }
+  return testing::run_all_tests(argc, argv);
 }
