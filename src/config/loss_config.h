@@ -12,8 +12,15 @@ struct EnumNames<LossType> {
   static constexpr std::array<std::string_view, 6> names = {"ce", "dice", "ce_dice", "focal", "bce", "bce_dice"};
 };
 
+enum class LossMean { kLabelled, kAll };
+template <>
+struct EnumNames<LossMean> {
+  static constexpr std::array<std::string_view, 2> names = {"labelled", "all"};
+};
+
 struct LossConfig {
   LossType type = LossType::kCe;
+  LossMean mean = LossMean::kLabelled;
   double ce_weight = 1.0;
   double dice_weight = 1.0;
   std::vector<double> class_weights;
@@ -28,6 +35,10 @@ void describe(V& v, LossConfig& c) {
       "type", c.type,
       "ce: softmax cross entropy; dice: soft Dice of the whole batch, mean over the classes its labels have; focal: ce times "
       "(1 - p)^gamma; bce: two classes from one logit; ce_dice, bce_dice: weighted sums");
+  v.field(
+      "mean", c.mean,
+      "ce, bce, focal: over the labelled pixels of the batch, with class_weights a weighted mean (torch); all: divided by the "
+      "number of all pixels, ignored ones too (mmsegmentation)");
   v.field("ce_weight", c.ce_weight, "ce_dice, bce_dice: factor of the cross entropy", at_least(0));
   v.field("dice_weight", c.dice_weight, "ce_dice, bce_dice: factor of Dice", at_least(0));
   v.field("class_weights", c.class_weights, "weight of each class in ce and bce (a weighted mean); empty: all 1", at_least(0));

@@ -50,6 +50,27 @@ TEST(TrainStep, MicroBatchChangesNothing) {
   }
 }
 
+// lr_scaling only says how lr comes about: what it is multiplied by must not be seen anywhere else, as in the weight decay.
+TEST(TrainStep, AScaledRateIsThatRate) {
+  for (const char* type : {"sgd", "decoupled_sgd", "adamw"}) {
+    const std::vector<std::string> common{"train.precision=fp64", "optimizer.weight_decay=0.1",
+                                          std::string("optimizer.type=") + type};
+    const auto after = [&](std::vector<std::string> own) {
+      own.insert(own.end(), common.begin(), common.end());
+      return weights_after(own, 4);
+    };
+    const at::Tensor written = after({"optimizer.lr=0.08"});
+    EXPECT_LT(
+        relative_difference(written, after({"optimizer.lr=0.02", "optimizer.lr_scaling=linear", "optimizer.base_batch=2"})),
+        1e-12)
+        << type;
+    EXPECT_LT(relative_difference(written, after({"optimizer.lr=0.04", "optimizer.lr_scaling=sqrt", "optimizer.base_batch=2"})),
+              1e-12)
+        << type;
+    EXPECT_GT(relative_difference(written, after({"optimizer.lr=0.02"})), 1e-6) << type;
+  }
+}
+
 TEST(TrainStep, OutOfMemoryShrinksTheMicroBatchAndChangesNothing) {
   for (const char* loss : {"loss.type=ce", "loss.type=ce_dice"}) {
     const Experiment e = tiny_experiment({"train.precision=fp64", "model.unet.dropout=0.3", loss});

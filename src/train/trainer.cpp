@@ -26,6 +26,7 @@ RunResult Trainer::run() {
                      total_steps_,     steps_per_epoch_, num_parameters_,      train_set_->size(),
                      val_set_->size(), device_.str(),    train_set_->classes()};
   for (auto& hook : hooks_) hook->on_start(info);
+  warn_of_average();
   RunResult result;
   std::string status;
   try {
@@ -56,6 +57,15 @@ RunResult Trainer::run() {
   result.classes = train_set_->classes();
   result.last_eval = std::move(last_eval_);
   return result;
+}
+
+void Trainer::warn_of_average() {
+  if (experiment_.eval.weights != EvalWeights::kAverage) return;
+  const int64_t evaluates_every = val_set_->size() > 0 ? interval(experiment_.eval.every, steps_per_epoch_, total_steps_) : 0;
+  const std::string text = ema_warning(experiment_.train.ema, evaluates_every, total_steps_, steps_per_epoch_);
+  for (auto& hook : hooks_) {
+    if (!text.empty()) hook->on_warning(state_.step, text);
+  }
 }
 
 void Trainer::tell_failure(const std::string& reason) {

@@ -65,6 +65,7 @@ class Trainer {
   std::unique_ptr<WeightAverage::Scope> averaged_weights();
   void save();
   void report_bad_samples();
+  void warn_of_average();  // where it will hardly leave the weights it began with
   void tell_failure(const std::string& reason);
   void log_step(const StepResult& result);
 

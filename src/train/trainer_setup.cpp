@@ -82,9 +82,9 @@ void Trainer::open_data() {
   val_set_ = make_dataset(experiment_.data, Split::kVal);
   const int num_classes = train_set_->classes().size();
   TSR_CHECK(train_set_->size() > 0, "the training set is empty; look at data.path and data.train");
-  TSR_CHECK(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
-            "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
-            experiment_.model.num_classes, num_classes);
+  TSR_CHECK_USAGE(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
+                  "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
+                  experiment_.model.num_classes, num_classes);
   TSR_CHECK(val_set_->size() == 0 || val_set_->classes().names == train_set_->classes().names,
             "training and validation data have different classes ({} and {}); they must be labelled alike", num_classes,
             val_set_->classes().size());

@@ -55,9 +55,9 @@ VitOptions vit_options(const VitConfig& config, int64_t in_channels) {
 }
 
 VitImpl::VitImpl(const VitOptions& options) : options_(options) {
-  TSR_CHECK(options.image_size.height > 0 && options.image_size.width > 0,
-            "a vision transformer needs an image_size of at least 1x1, got {}x{}", options.image_size.height,
-            options.image_size.width);
+  TSR_CHECK_USAGE(options.image_size.height > 0 && options.image_size.width > 0,
+                  "a vision transformer needs an image_size of at least 1x1, got {}x{}", options.image_size.height,
+                  options.image_size.width);
   patch_embed_ = register_module("patch_embed", PatchEmbed(options.in_channels, options.width, options.patch));
   own_grid_ = grid(options.image_size.height, options.image_size.width);
   cls_token_ = register_parameter("cls_token", torch::zeros({1, 1, options.width}));

@@ -28,9 +28,10 @@ std::vector<int64_t> spread_evenly(int64_t layers) {
 }  // namespace
 
 VitPyramid::VitPyramid(const VitOptions& options, std::vector<int64_t> out_layers) : out_layers_(std::move(out_layers)) {
-  TSR_CHECK(options.layers >= 4, "a pyramid needs a vision transformer of at least 4 layers, this one has {}", options.layers);
+  TSR_CHECK_USAGE(options.layers >= 4, "a pyramid needs a vision transformer of at least 4 layers, this one has {}",
+                  options.layers);
   if (out_layers_.empty()) out_layers_ = spread_evenly(options.layers);
-  TSR_CHECK(out_layers_.size() == 4, "a pyramid is made of 4 layers, out_layers names {}", out_layers_.size());
+  TSR_CHECK_USAGE(out_layers_.size() == 4, "a pyramid is made of 4 layers, out_layers names {}", out_layers_.size());
   vit_ = register_module("vit", Vit(options));
   const int64_t width = options.width;
   up4_ = register_module("up4", nn::Sequential(doubled(width), BatchNorm2d(width), nn::GELU(), doubled(width)));
