@@ -1,4 +1,3 @@
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +12,8 @@
 #include "data/transforms/make_pipeline.h"
 #include "tensor/device.h"
 #include "train/agreement.h"
+#include "train/auto_precision.h"
+#include "train/backend.h"
 #include "train/environment.h"
 #include "train/least_work.h"
 #include "train/model_state.h"
@@ -65,9 +66,10 @@ struct ExchangeTimes {
 
 // Times optimizer steps on one fixed batch: the work of a step without the loader. A GPU is only waited for after every fifth,
 // as a training run would not wait at all.
-void bench_step(const BenchArguments& arguments, const Experiment& experiment, World& world, const std::string& device_name) {
+void bench_step(const BenchArguments& arguments, Experiment experiment, World& world, const std::string& device_name) {
   const at::Device device = pick_device(device_name);
-  if (experiment.train.threads > 0) at::set_num_threads(static_cast<int>(experiment.train.threads));
+  experiment.train.precision = pick_precision(experiment.train.precision, device);
+  use_threads(experiment.train);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
@@ -86,6 +88,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
   std::vector<double> milliseconds, losses;
   std::vector<at::Tensor> shares;  // of the losses
   ExchangeTimes exchange;
+  const int64_t batch_size = experiment.train.batch_size, steps_per_epoch = (data->size() + batch_size - 1) / batch_size;
   const int64_t all = arguments.warmup + arguments.steps, group = device.is_cuda() ? 5 : 1;
   for (int64_t i = 0; i < all;) {
     world.control.barrier();
@@ -93,7 +96,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
     if (i == arguments.warmup) peak_memory(device);
     const int64_t first = i, end = std::min(i + group, i < arguments.warmup ? arguments.warmup : all);
     const auto begin = std::chrono::steady_clock::now();
-    for (; i < end; ++i) shares.push_back(step.run(batch, i, all, data->size()).loss);
+    for (; i < end; ++i) shares.push_back(step.run(batch, i, all, steps_per_epoch).loss);
     synchronize(device);
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (first < arguments.warmup) continue;
@@ -110,18 +113,19 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
     ops = profile(
         device,
         [&] {
-          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, all + i, all + kProfiled, data->size());
+          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, all + i, all + kProfiled, steps_per_epoch);
         },
         arguments.trace);
   }
-  if (arguments.profile) least = least_work([&] { step.run(batch, all + kProfiled, all + kProfiled, data->size()); });
+  if (arguments.profile) least = least_work([&] { step.run(batch, all + kProfiled, all + kProfiled, steps_per_epoch); });
   if (!world.is_first()) return;
   const double median = median_of(milliseconds);
   nlohmann::json result{{"ms_median", median},
                         {"ms_min", *std::min_element(milliseconds.begin(), milliseconds.end())},
-                        {"images_per_s", 1000.0 * static_cast<double>(experiment.train.batch_size) / median},
+                        {"images_per_s", 1000.0 * static_cast<double>(batch_size) / median},
                         {"parameters", count_parameters(*model)},
                         {"peak_memory_bytes", peak},
+                        {"precision", name_of(experiment.train.precision)},
                         {"micro_batch", step.micro_batch()},
                         {"ranks", world.size()},
                         {"losses", losses},

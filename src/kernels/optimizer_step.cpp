@@ -1,7 +1,6 @@
 #include "kernels/optimizer_step.h"
 
 #include <ATen/Dispatch.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
@@ -10,6 +9,7 @@
 #include "core/error.h"
 #include "kernels/find_op.h"
 #include "kernels/step_arguments.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -49,7 +49,7 @@ void update_arena(const ArenaPointers<T>& a, int64_t numel, const at::Tensor* co
                   bool skips, const StepNumbers& numbers) {
   const RunBounds* const last = runs.bounds + runs.count;
   // Threads share out the arena, not the runs: most runs are a norm layer's few values.
-  at::parallel_for(0, numel, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, numel, kGrain, [&](int64_t begin, int64_t end) {
     const RunBounds* run = std::partition_point(runs.bounds, last, [&](const RunBounds& r) { return r.end <= begin; });
     for (; run != last && run->begin < end; ++run) {
       const RunNumbers<T> n = numbers_of_run<kRule, T>(runs, run - runs.bounds, numbers, factor);
@@ -93,7 +93,7 @@ RunTable make_run_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, 
                         at::Device device) {
   TSR_CHECK(bounds.size() == rates.size(), "{} runs have {} rows of rates", bounds.size(), rates.size());
   const auto count = static_cast<int64_t>(bounds.size());
-  const at::Tensor places = at::empty({count, 2}, at::kLong), numbers = at::empty({count, 4}, at::kDouble);
+  const at::Tensor places = at::empty({count, 2}, at::kLong), numbers = at::empty({count, kRunRates}, at::kDouble);
   auto* const place = reinterpret_cast<RunBounds*>(places.mutable_data_ptr<int64_t>());
   std::transform(bounds.begin(), bounds.end(), place, [](const auto& pair) { return RunBounds{pair.first, pair.second}; });
   std::copy(rates.begin(), rates.end(), reinterpret_cast<RunRates*>(numbers.mutable_data_ptr<double>()));

@@ -26,6 +26,7 @@ RunResult Trainer::run() {
                      total_steps_,     steps_per_epoch_, num_parameters_,      train_set_->size(),
                      val_set_->size(), device_.str(),    train_set_->classes()};
   for (auto& hook : hooks_) hook->on_start(info);
+  warn_of_average();
   RunResult result;
   std::string status;
   try {
@@ -61,6 +62,12 @@ RunResult Trainer::run() {
 void Trainer::warn(const std::string& text) {
   if (text.empty()) return;
   for (auto& hook : hooks_) hook->on_warning(state_.step, text);
+}
+
+void Trainer::warn_of_average() {
+  if (experiment_.eval.weights != EvalWeights::kAverage) return;
+  const int64_t evaluates_every = val_set_->size() > 0 ? interval(experiment_.eval.every, steps_per_epoch_, total_steps_) : 0;
+  warn(ema_warning(experiment_.train.ema, evaluates_every, total_steps_, steps_per_epoch_));
 }
 
 void Trainer::tell_failure(const std::string& reason) {

@@ -67,6 +67,7 @@ class Trainer {
   void save();
   void report_bad_samples();
   void warn(const std::string& text);  // empty: of nothing
+  void warn_of_average();              // where it will hardly leave the weights it began with
   void tell_failure(const std::string& reason);
   void log_step(const StepResult& result);
 

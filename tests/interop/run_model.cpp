@@ -11,6 +11,7 @@
 #include "config/experiment.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "tensor/prepare_cpu.h"
 #include "train/model_state.h"
 #include "train/pretrained.h"
 #include "weights/key_map.h"
@@ -70,6 +71,9 @@ void run(const nlohmann::json& job) {
   for (const auto& item : model->named_buffers()) after.emplace_back(item.key(), item.value());
   for (const auto& one : job.at("exports")) {
     const std::string layout = one.at("layout");
+    // mmsegmentation's layout adds the patches' bias to the positions; gradients do not add up that way.
+    for (auto& [name, gradient] : after)
+      if (layout == "mmseg" && name == "encoder.patch_embed.proj.bias") gradient = at::zeros_like(gradient);
     for (const auto& [name, tensor] : to_layout(after, kLayouts.at(layout)).tensors) {
       out.emplace_back(layout + ":" + name, tensor);
     }
@@ -84,6 +88,7 @@ void run(const nlohmann::json& job) {
 
 int main(int argc, char** argv) {
   try {
+    tessera::prepare_cpu();
     if (argc != 2) tessera::fail_usage("expected: run_model JOBS.json");
     for (const auto& job : nlohmann::json::parse(tessera::read_text(argv[1]))) tessera::run(job);
   } catch (const std::exception& e) {

@@ -159,6 +159,7 @@ def silence_is_broken(folder):
 
 
 def mistakes(folder):
+    synthetic = ["data.type=synthetic", "data.train.count=20", "model.unet.channels=[4]", f"run.dir={folder}/x"]
     (folder / "c.yaml").write_text("optimiser: {lr: 1}\n")
     for arguments, expected in [
         (["train", folder / "c.yaml"], "c.yaml:1: unknown key 'optimiser', did you mean 'optimizer'?"),
@@ -166,11 +167,27 @@ def mistakes(folder):
         (["train", "data.type=synthetic", "data.labels.binary=true", f"run.dir={folder}/x"], "data.labels has no effect for type synthetic"),
         (["train", "train.seed=x"], "command line: train.seed expects a whole number, got 'x'"),
         (["train", "--ranks", "2", "data.type=synthetic", f"run.dir={folder}/x"], "need -p dp"),
+        (["train", "-p", "dp", "--ranks", "0", "data.type=synthetic", f"run.dir={folder}/x"], "--ranks expects 1 to "),
+        (["train", "-p", "dp", "--ranks", "100000", "data.type=synthetic", f"run.dir={folder}/x"], "got 100000; leave it out for one per device"),
+        (["launch", "--ranks-per-node", "0", "--", "true"], "--ranks-per-node expects 1 to "),
+        (["train", "train.threads=100000", "data.type=synthetic", f"run.dir={folder}/x"], "train.threads expects a value between 0 and 1024, got '100000'"),
+        (["train", "data.threads=100000", "data.type=synthetic", f"run.dir={folder}/x"], "data.threads expects a value between 0 and 1024, got '100000'"),
         (["train", "-d", "0,1", "data.type=synthetic", f"run.dir={folder}/x"], "need -p dp"),
         (["train", "-d", "one", "data.type=synthetic", f"run.dir={folder}/x"], "expected GPU numbers such as 0 or 0,1,2, or cpu"),
         (["train", "-m", "unett", "data.type=synthetic", f"run.dir={folder}/x"], "did you mean 'unet'?"),
         (["train", "train.device=cuda:7", "data.type=synthetic", f"run.dir={folder}/x"], "no device cuda:7"),
         (["train", "train.device=gpu", "data.type=synthetic", f"run.dir={folder}/x"], "expects auto, cpu, cuda or cuda:N"),
+        (["train", *synthetic, "loss.class_weights=[1,2,3]"], "expected 2 loss.class_weights, one per class, got 3"),
+        (["train", *synthetic, "optimizer.betas=[0.9]"], "expected optimizer.betas of two numbers below 1, e.g. [0.9, 0.999], got [0.9]"),
+        (["train", *synthetic, "data.palette=[[0,0,0]]"], "data.palette has 1 colours, but there are 2 classes"),
+        (["train", *synthetic, "data.palette=[[0,0,0],[0,0,300]]"], "has the value 300, expected 0 to 255"),
+        (["train", *synthetic, "model.num_classes=7"], "model.num_classes is 7, but the data has 2 classes"),
+        (["train", *synthetic, "data.synthetic.kind=shapes", "data.synthetic.num_classes=3", "loss.type=bce"], "loss.type bce needs exactly 2 classes"),
+        (["train", *synthetic, "schedule.type=step"], "needs schedule.milestones"),
+        (["train", *synthetic, "schedule.final_lr=1"], "schedule.final_lr is 1, above the learning rate 0.01"),
+        (["train", *synthetic, "train.duration=99999999999999999999ba"], "expected a duration of at most 1e+12"),
+        (["train", *synthetic, "train.duration=9e11ep"], "the duration 900000000000ep is"),
+        (["train", "data.type=pairs", "data.classes=[a,b]", f"run.dir={folder}/x"], "data.path is not set"),
         (["config", "explain", "optimizer.lrr"], "did you mean 'optimizer.lr'?"),
         (["nonsense"], "tessera --help"),
         (["trian"], "no command 'trian', did you mean 'train'?"),

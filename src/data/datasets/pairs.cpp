@@ -49,7 +49,7 @@ fs::path find_folder(const fs::path& root, const std::string& given, std::span<c
 
 std::vector<FilePair> find_pairs(const DataConfig& config, const SplitConfig& split, Split which) {
   const fs::path root = root_of(config, split);
-  TSR_CHECK(!root.empty(), "data.path is not set: give the folder that holds the images and masks");
+  TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and masks");
   TSR_CHECK(fs::is_directory(root), "data.path: no such folder: {}", root.string());
   const std::string key = fmt::format("data.{}.", name_of(which));
   const fs::path images = find_folder(root, split.images, kImageFolders, key + "images");
@@ -121,7 +121,8 @@ std::vector<size_t> choose(const DataConfig& config, Split split, const std::vec
 
 std::vector<std::string> class_names(const DataConfig& config) {
   if (!config.classes.empty()) return config.classes;
-  TSR_CHECK(config.labels.binary, "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
+  TSR_CHECK_USAGE(config.labels.binary,
+                  "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
   return {"background", "foreground"};
 }
 
