@@ -18,7 +18,7 @@ MODELS = ("unet", "deeplabv3plus", "segmenter", "pspnet")
 
 
 def cross_entropy(logits, labels):
-    """At the labels' size. Under autocast the upsampled logits have the logits' type and the loss is float32, as PyTorch does it."""
+    """At the labels' size. Autocast computes the upsampled logits and the loss in float32."""
     if logits.shape[2:] != labels.shape[1:]:
         logits = F.interpolate(logits, labels.shape[1:], mode="bilinear", align_corners=False)
     return F.cross_entropy(logits, labels, ignore_index=-1)

@@ -88,6 +88,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   std::vector<double> milliseconds, losses;
   std::vector<at::Tensor> shares;  // of the losses
   ExchangeTimes exchange;
+  const int64_t batch_size = experiment.train.batch_size, steps_per_epoch = (data->size() + batch_size - 1) / batch_size;
   const int64_t all = arguments.warmup + arguments.steps, group = device.is_cuda() ? 5 : 1;
   for (int64_t i = 0; i < all;) {
     world.control.barrier();
@@ -95,7 +96,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
     if (i == arguments.warmup) peak_memory(device);
     const int64_t first = i, end = std::min(i + group, i < arguments.warmup ? arguments.warmup : all);
     const auto begin = std::chrono::steady_clock::now();
-    for (; i < end; ++i) shares.push_back(step.run(batch, i, all, data->size()).loss);
+    for (; i < end; ++i) shares.push_back(step.run(batch, i, all, steps_per_epoch).loss);
     synchronize(device);
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (first < arguments.warmup) continue;
@@ -112,16 +113,16 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
     ops = profile(
         device,
         [&] {
-          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, all + i, all + kProfiled, data->size());
+          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, all + i, all + kProfiled, steps_per_epoch);
         },
         arguments.trace);
   }
-  if (arguments.profile) least = least_work([&] { step.run(batch, all + kProfiled, all + kProfiled, data->size()); });
+  if (arguments.profile) least = least_work([&] { step.run(batch, all + kProfiled, all + kProfiled, steps_per_epoch); });
   if (!world.is_first()) return;
   const double median = median_of(milliseconds);
   nlohmann::json result{{"ms_median", median},
                         {"ms_min", *std::min_element(milliseconds.begin(), milliseconds.end())},
-                        {"images_per_s", 1000.0 * static_cast<double>(experiment.train.batch_size) / median},
+                        {"images_per_s", 1000.0 * static_cast<double>(batch_size) / median},
                         {"parameters", count_parameters(*model)},
                         {"peak_memory_bytes", peak},
                         {"precision", name_of(experiment.train.precision)},

@@ -80,6 +80,7 @@ int check(const DataArguments& arguments) {
   size_t faults = 0;
   for (const Split split : splits_of(arguments)) {
     const DatasetPtr dataset = make_dataset(experiment.data, split);
+    if (reports.empty()) dataset->check_labels();  // of train, where both are asked for: val may be too small to tell
     const DataReport& report = reports.emplace_back(examine(*dataset, experiment.data, split));
     faults += report.faults.size();
     if (arguments.json) {

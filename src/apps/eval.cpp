@@ -13,6 +13,7 @@
 #include "data/datasets/dataset_factory.h"
 #include "data/transforms/make_pipeline.h"
 #include "train/agreement.h"
+#include "train/data_notes.h"
 #include "train/hooks/record.h"
 #include "train/inference.h"
 
@@ -61,6 +62,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
                 ? "the training split has no image; check data.path, data.train.list and data.val_share"
                 : "the validation split has no image; set data.val_share above 0, data.val.list or data.val.images "
                   "(eval takes them as key=value), or measure on the training images with --train-split");
+  dataset->check_labels();
   if (world.is_first()) warn_of_other_images(trained, *dataset, arguments);
   TSR_CHECK(dataset->classes().names == trained.classes.names,
             "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
@@ -79,6 +81,8 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   const auto bad_samples = all_bad_samples(world, quarantine.take_new());
   if (!world.is_first()) return;
   for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
+  if (const std::string unmeasured = unmeasured_classes(result.report, trained.classes); !unmeasured.empty())
+    log_warn("{}", unmeasured);
   const nlohmann::json fields = eval_json(trained.classes, result);
   if (arguments.json) {
     fmt::print("{}\n", json_text(fields, 2));

@@ -149,7 +149,7 @@ void describe(V& v, DataConfig& c) {
   v.field("type", c.type, "where samples come from");
   v.field("path", c.path, "root folder of the data set");
   v.field("channels", c.channels, "1 grey, 3 RGB, other: taken as in the file, which must have that many", between(1, 256));
-  v.field("exif_orientation", c.exif_orientation, "turn JPEGs as their EXIF tag says");
+  v.field("exif_orientation", c.exif_orientation, "turn JPEGs and PNGs as their EXIF tag says");
   v.field("classes", c.classes, "class names in order; needed by pairs, known for the others");
   v.field("palette", c.palette, "colours [r, g, b] to draw the classes in; default: a fixed distinct set", between(0, 255));
   v.group("train", c.train, "samples to learn from");

@@ -15,11 +15,12 @@ struct Duration {
   static Duration batches(double n) { return {n, Unit::kBatches}; }
   static Duration share(double n) { return {n, Unit::kShare}; }
 
-  // "25ep" ... Throws Error with the forms expected.
+  // "25ep" ... Throws Error with the forms expected, also for more than 10^12 epochs or batches.
   static Duration parse(std::string_view text);
   std::string text() const;
 
-  // In optimizer steps, rounded to the nearest; `total` is the length of the run (needed for `dur` only).
+  // In optimizer steps, rounded to the nearest; `total` is the length of the run (needed for `dur` only). Throws UsageError
+  // for more than 10^12.
   int64_t steps(int64_t steps_per_epoch, int64_t total) const;
 
   friend bool operator==(const Duration&, const Duration&) = default;

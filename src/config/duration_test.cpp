@@ -25,5 +25,12 @@ TEST(Duration, RefusesWhatHasNoMeaning) {
     EXPECT_THROW(Duration::parse(text), Error) << text;
 }
 
+TEST(Duration, MoreThanCanBeCountedIsRefused) {
+  for (const char* text : {"99999999999999999999ba", "9300000000000000000ba", "1e13ba", "1e300ep"})
+    EXPECT_THROW(Duration::parse(text), Error) << text;
+  EXPECT_EQ(Duration::parse("1000000000000ba").steps(1, 0), 1'000'000'000'000);
+  EXPECT_THROW(Duration::parse("1e9ep").steps(1'000'000, 0), UsageError);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include "config/experiment.h"
 
 #include "config/reader.h"
+#include "core/plural.h"
 
 namespace tessera {
 
@@ -47,7 +48,16 @@ Experiment read_experiment(const Node& node) {
   Experiment experiment;
   ConfigReader::read_struct(resolved, "", experiment);
   validate(experiment);
+  experiment.loss.aux_weight = aux_weight_of(experiment);  // so that a run's own config.yaml says which it was
   return experiment;
+}
+
+double aux_weight_of(const Experiment& experiment) {
+  const ModelConfig& model = experiment.model;
+  const HeadLayout layout = model.name == "deeplabv3" ? model.deeplabv3.layout
+                            : model.name == "fcn"     ? model.fcn.layout
+                                                      : HeadLayout::kMmseg;
+  return experiment.loss.aux_weight.value_or(layout == HeadLayout::kTorchvision ? 0.5 : 0.4);
 }
 
 Experiment load_experiment(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
@@ -75,11 +85,11 @@ void validate(const Experiment& e) {
         "model.unet.convs has {} numbers; expected 1, or {} (one per height of model.unet.channels and one for the bottleneck)",
         convs, heights + 1);
   }
-  const size_t mean = e.data.normalize.mean.size(), std_count = e.data.normalize.std.size();
-  const auto channels = static_cast<size_t>(e.data.channels);
+  const auto mean = static_cast<int64_t>(e.data.normalize.mean.size()), channels = e.data.channels;
+  const auto std_count = static_cast<int64_t>(e.data.normalize.std.size());
   if ((mean != 1 && mean != channels) || (std_count != 1 && std_count != channels)) {
-    fail_usage("data.normalize has {} means and {} stds; expected 1 or {} each (data.channels is {})", mean, std_count,
-               channels, channels);
+    fail_usage("data.normalize has {} {} and {} {}; expected one of each{} (data.channels is {})", mean, plural(mean, "mean"),
+               std_count, plural(std_count, "std"), channels == 1 ? "" : fmt::format(", or {}", channels), channels);
   }
   if (e.data.normalize.low >= e.data.normalize.high)
     fail_usage("data.normalize.low {} is not below high {}", e.data.normalize.low, e.data.normalize.high);

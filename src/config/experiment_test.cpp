@@ -35,6 +35,20 @@ TEST(Experiment, PrintedConfigReadsBackToTheSameText) {
   EXPECT_FALSE(second.model.options.find("a")->quoted);
 }
 
+// torchvision trains its auxiliary heads with 0.5, mmsegmentation with 0.4.
+TEST(Experiment, AuxiliaryWeightIsThatOfTheHeadsLibraryUnlessSet) {
+  const auto weight = [](const std::vector<std::string>& overrides) { return load_experiment("", overrides).loss.aux_weight; };
+  EXPECT_EQ(weight({"model.name=deeplabv3"}), 0.5);
+  EXPECT_EQ(weight({"model.name=fcn"}), 0.5);
+  EXPECT_EQ(weight({"model.name=deeplabv3", "model.deeplabv3.layout=mmseg"}), 0.4);
+  EXPECT_EQ(weight({"model.name=fcn", "model.fcn.layout=mmseg"}), 0.4);
+  EXPECT_EQ(weight({"model.name=pspnet"}), 0.4);
+  EXPECT_EQ(weight({"model.name=fcn", "loss.aux_weight=0.1"}), 0.1);
+  Experiment e;
+  e.model.name = "fcn";
+  EXPECT_EQ(aux_weight_of(e), 0.5);
+}
+
 TEST(Experiment, EveryFieldHasAHelpLineAndAUniqueKey) {
   Experiment e;
   std::set<std::string> keys;
@@ -55,6 +69,31 @@ TEST(Experiment, EveryShippedConfigParses) {
     EXPECT_NO_THROW(load_experiment(entry.path())) << entry.path();
   }
   EXPECT_GE(count, 3);
+}
+
+// What sets the recipes apart that are said to be those of other libraries.
+TEST(Experiment, RecipesAfterOtherLibrariesHaveTheirMarks) {
+  ::setenv("TESSERA_DATA", "/data", 0);
+  const auto load = [](const char* name) { return load_experiment(testing::source_dir() + "/configs/" + name); };
+  const Experiment composer = load("deeplabv3plus/r101_ade20k_25ep.yaml");
+  EXPECT_EQ(composer.train.ema.half_life, Duration::batches(1000));
+  EXPECT_EQ(composer.train.ema.update_interval, Duration::batches(10));
+  EXPECT_EQ(composer.schedule.type, ScheduleType::kConstant);
+  const auto& train = composer.data.train.transforms;  // small images are padded all around, as Composer's PadToSize does
+  ASSERT_EQ(train.size(), 5U);
+  ASSERT_TRUE(std::holds_alternative<PadConfig>(train[1]));
+  EXPECT_TRUE(std::get<PadConfig>(train[1]).centre);
+  EXPECT_FALSE(load("deeplabv3plus/r101_ade20k_128ep.yaml").train.ema.enabled());
+  for (const char* name : {"pspnet/r50_ade20k_80k.yaml", "upernet/vit_b16_ade20k_80k.yaml", "fcn/r50_ade20k_80k.yaml"}) {
+    const Experiment mmseg = load(name);
+    EXPECT_EQ(mmseg.loss.mean, LossMean::kAll) << name;
+    const auto& val = mmseg.data.val.transforms;
+    ASSERT_TRUE(val.size() == 1 && std::holds_alternative<ScaleJitterConfig>(val[0])) << name;
+    EXPECT_EQ(std::get<ScaleJitterConfig>(val[0]).base, (Size{512, 2048})) << name;
+    EXPECT_EQ(std::get<ScaleJitterConfig>(val[0]).min, 1) << name;
+    EXPECT_EQ(std::get<ScaleJitterConfig>(val[0]).max, 1) << name;
+  }
+  EXPECT_EQ(load("segmenter/b16_ade20k_64ep.yaml").loss.mean, LossMean::kLabelled);  // rstrudel/segmenter takes torch's
 }
 
 TEST(Experiment, EvaluationThatCannotBeIsRefusedAtOnce) {

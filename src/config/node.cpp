@@ -86,6 +86,20 @@ Node override_value(const std::string& assignment, size_t begin) {
   }
 }
 
+// Where YAML wants spaces. The parser's own message is about what it made of the tab.
+std::string tab_hint(const std::string& text) {
+  int line = 1;
+  for (size_t begin = 0; begin < text.size(); ++line) {
+    const size_t first = text.find_first_not_of(' ', begin);
+    if (first != std::string::npos && text[first] == '\t')
+      return fmt::format(" (line {} is indented by a tab: YAML takes spaces only)", line);
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;
+    begin = end + 1;
+  }
+  return "";
+}
+
 std::vector<std::string> take_bases(Node& root) {
   std::vector<std::string> names;
   const auto entry = std::find_if(root.map.begin(), root.map.end(), [](const auto& e) { return e.first == "base"; });
@@ -107,7 +121,7 @@ Node parse_config(const std::string& text, const std::string& name) {
       fail_usage("{}: expected one config, the file holds {} (parted by '---' lines)", name, documents.size());
     return documents.empty() ? Node{} : convert(documents[0], name);
   } catch (const YAML::Exception& e) {
-    fail_usage("{}:{}: not valid YAML: {}", name, e.mark.line + 1, e.msg);
+    fail_usage("{}:{}: not valid YAML: {}{}", name, e.mark.line + 1, e.msg, tab_hint(text));
   }
 }
 
@@ -122,7 +136,7 @@ Node load(const fs::path& path, std::vector<fs::path>& open) {
   open.push_back(real);
   Node own;
   try {
-    own = parse_config(read_text(path), path.string());
+    own = parse_config(read_text_or_pipe(path), path.string());
   } catch (const UsageError&) {
     throw;
   } catch (const Error& e) {

@@ -49,7 +49,8 @@ void describe(V& v, OptimizerConfig& c) {
   v.field("base_batch", c.base_batch, "lr_scaling: the global batch that lr was chosen for", at_least(0));
   v.field("momentum", c.momentum, "sgd, decoupled_sgd", between(0, 1));
   v.field("nesterov", c.nesterov, "sgd, decoupled_sgd: look ahead along the momentum");
-  v.field("weight_decay", c.weight_decay, "decoupled_sgd: share of a weight lost per step at the full lr", at_least(0));
+  v.field("weight_decay", c.weight_decay, "decoupled_sgd: share of a weight lost per step at the full lr, whatever that is",
+          at_least(0));
   v.field("decay_norm_and_bias", c.decay_norm_and_bias, "let weight_decay act on biases and norm layers too");
   v.field("betas", c.betas, "adam, adamw, lamb: decay of the two moments", between(0, 1));
   v.field("eps", c.eps, "adam, adamw, lamb: added to the denominator", positive());
@@ -89,7 +90,11 @@ template <class V>
 void describe(V& v, ScheduleConfig& c) {
   v.field("type", c.type, "how the learning rate changes, step by step, from the end of the warm-up to the end of the run");
   v.field("power", c.power, "poly: (1 - t)^power", positive());
-  v.field("final_lr", c.final_lr, "poly, cosine: learning rate at the end of the run", at_least(0));
+  v.field(
+      "final_lr", c.final_lr,
+      "poly, cosine: learning rate at the end of the run, of all parameters alike: multipliers do not act on it, but none ends "
+      "above its own full rate",
+      at_least(0));
   v.field("milestones", c.milestones, "step: when the rate is multiplied by gamma, counted from the start of the run");
   v.field("gamma", c.gamma, "step: the factor", positive());
   v.field("warmup", c.warmup, "rise linearly to lr for this long; not with one_cycle, which has its own");

@@ -36,3 +36,9 @@ template <class... Args>
   do {                                              \
     if (!(condition)) ::tessera::fail(__VA_ARGS__); \
   } while (false)
+
+// For what a config or a command line says.
+#define TSR_CHECK_USAGE(condition, ...)                   \
+  do {                                                    \
+    if (!(condition)) ::tessera::fail_usage(__VA_ARGS__); \
+  } while (false)

@@ -1,6 +1,7 @@
 #include "core/files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,23 +35,66 @@ std::string reason() {
   return std::strerror(errno);
 }
 
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "folder";
+  if (S_ISFIFO(mode)) return "pipe";
+  return S_ISSOCK(mode) ? "socket" : "device";
+}
+
+// A file, or a pipe where one may be. Opening a pipe that nobody writes to would wait for ever, but for O_NONBLOCK.
+class Source {
+ public:
+  Source(const fs::path& path, bool or_pipe) : path_(path), file_(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) {
+    struct stat info {};
+    TSR_CHECK(file_.ok() && ::fstat(file_.get(), &info) == 0, "cannot read {}: {}", path.string(), reason());
+    is_pipe_ = S_ISFIFO(info.st_mode);
+    TSR_CHECK(S_ISREG(info.st_mode) || (is_pipe_ && or_pipe), "cannot read {}: it is a {}, a file was expected", path.string(),
+              kind_of(info.st_mode));
+    size_ = static_cast<size_t>(info.st_size);
+  }
+
+  size_t size() const { return size_; }  // 0: not known; a file may grow
+  bool is_pipe() const { return is_pipe_; }
+
+  // The number of bytes put to `to`; 0 at the end.
+  size_t read(void* to, size_t most) const {
+    while (true) {
+      if (is_pipe_) wait();
+      const ssize_t got = ::read(file_.get(), to, most);
+      if (got >= 0) return static_cast<size_t>(got);
+      TSR_CHECK(errno == EINTR || (is_pipe_ && errno == EAGAIN), "cannot read {}: {}", path_.string(), reason());
+    }
+  }
+
+ private:
+  void wait() const {
+    constexpr int kPatience_s = 30;
+    pollfd asked{file_.get(), POLLIN, 0};
+    const int ready = ::poll(&asked, 1, kPatience_s * 1000);
+    TSR_CHECK(ready != 0, "cannot read {}: nothing has come through this pipe for {} s", path_.string(), kPatience_s);
+  }
+
+  const fs::path& path_;
+  Descriptor file_;
+  bool is_pipe_ = false;
+  size_t size_ = 0;
+};
+
 template <class Buffer>
-Buffer read_all(const fs::path& path) {
-  Descriptor file(path, O_RDONLY);
-  TSR_CHECK(file.ok(), "cannot read {}: {}", path.string(), reason());
-  struct stat info {};
-  TSR_CHECK(::fstat(file.get(), &info) == 0, "cannot read {}: {}", path.string(), reason());
-  TSR_CHECK(!S_ISDIR(info.st_mode), "cannot read {}: it is a folder, a file was expected", path.string());
+Buffer read_all(const fs::path& path, bool or_pipe = false) {
+  constexpr size_t kMostOfAPipe = size_t{16} << 20;
+  const Source source(path, or_pipe);
   Buffer content;
-  content.resize(static_cast<size_t>(info.st_size));
+  content.resize(source.size());
   size_t done = 0;
   while (true) {
-    if (done == content.size()) content.resize(done + (info.st_size == 0 ? 65536 : 1));  // pipes have no size; files may grow
-    const ssize_t got = ::read(file.get(), content.data() + done, content.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    TSR_CHECK(got >= 0, "cannot read {}: {}", path.string(), reason());
+    if (done == content.size()) content.resize(done + (source.size() == 0 ? 65536 : 1));
+    const size_t got = source.read(content.data() + done, content.size() - done);
     if (got == 0) break;
-    done += static_cast<size_t>(got);
+    done += got;
+    TSR_CHECK(!source.is_pipe() || done <= kMostOfAPipe,
+              "cannot read {}: more than {} MiB have come through this pipe; write it to a file", path.string(),
+              kMostOfAPipe >> 20);
   }
   content.resize(done);
   return content;
@@ -102,6 +146,10 @@ std::vector<uint8_t> read_bytes(const fs::path& path) {
 
 std::string read_text(const fs::path& path) {
   return read_all<std::string>(path);
+}
+
+std::string read_text_or_pipe(const fs::path& path) {
+  return read_all<std::string>(path, /*or_pipe=*/true);
 }
 
 std::vector<std::string> read_lines(const fs::path& path) {

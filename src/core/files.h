@@ -10,9 +10,12 @@ namespace tessera {
 
 namespace fs = std::filesystem;
 
-// Whole file as bytes. Throws Error with the path and the system's reason.
+// Whole file as bytes. Throws Error with the path and the system's reason. Devices, pipes and sockets are refused: they may
+// have no end, or nobody who writes.
 std::vector<uint8_t> read_bytes(const fs::path& path);
 std::string read_text(const fs::path& path);
+// A file or what comes through a pipe, as of a shell's <(command): up to 16 MiB, and no byte later than 30 s after the last.
+std::string read_text_or_pipe(const fs::path& path);
 std::vector<std::string> read_lines(const fs::path& path);  // without line ends, empty lines and '#' comments
 
 // Writes under a temporary name in the same folder, flushes to the disk, renames: readers see the old file or the new one,

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <csignal>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "core/error.h"
@@ -38,7 +41,7 @@ TEST(Files, PipesAreWrittenTo) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_TRUE(is_stream(pipe));
   EXPECT_FALSE(is_stream(folder.path()));
-  std::thread reader([&] { EXPECT_EQ(read_text(pipe), "through"); });
+  std::thread reader([&] { EXPECT_EQ(read_text_or_pipe(pipe), "through"); });
   write_file(pipe, std::string_view("through"));
   reader.join();
   EXPECT_TRUE(is_stream(pipe));
@@ -52,6 +55,52 @@ TEST(Files, MissingFileIsNamedWithTheReason) {
     EXPECT_STREQ(e.what(), "cannot read /nonexistent/x.png: No such file or directory");
   }
   EXPECT_THROW(read_bytes("/"), Error);
+}
+
+TEST(Files, WhatMayHaveNoEndIsRefusedByName) {
+  const testing::TempFolder folder;
+  fs::create_symlink("/dev/zero", folder / "zeros.png");
+  ASSERT_EQ(::mkfifo((folder / "pipe.png").c_str(), 0600), 0);
+  const auto refused = [&](const fs::path& path, const char* why) {
+    for (const auto& read : {std::function([&] { read_bytes(path); }), std::function([&] { read_text(path); }),
+                             std::function([&] { read_lines(path); })}) {
+      try {
+        read();
+        FAIL() << path << " was read";
+      } catch (const Error& e) {
+        EXPECT_EQ(e.what(), fmt::format("cannot read {}: it is a {}, a file was expected", path.string(), why));
+      }
+    }
+  };
+  refused(folder / "zeros.png", "device");
+  refused(folder / "pipe.png", "pipe");
+  refused(folder.path(), "folder");
+  EXPECT_THROW(read_text_or_pipe(folder / "zeros.png"), Error);
+}
+
+TEST(Files, APipeIsReadToItsEndButNotForEver) {
+  const testing::TempFolder folder;
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string large(1 << 20, 'x');  // more than a pipe holds at a time
+  std::thread writer([&] { write_file(pipe, std::string_view(large)); });
+  EXPECT_EQ(read_text_or_pipe(pipe), large);
+  writer.join();
+
+  const auto before = ::signal(SIGPIPE, SIG_IGN);  // of the writer, when the reader has left
+  std::thread endless([&] {
+    std::ofstream out(pipe, std::ios::binary);
+    while (out.write(large.data(), static_cast<std::streamsize>(large.size()))) {
+    }
+  });
+  try {
+    read_text_or_pipe(pipe);
+    ADD_FAILURE() << "has an end";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("pipe: more than 16 MiB have come through this pipe"), std::string::npos) << e.what();
+  }
+  endless.join();
+  ::signal(SIGPIPE, before);
 }
 
 TEST(Files, ListSurvivesALoopOfLinksAndIsSorted) {

@@ -169,6 +169,14 @@ const Broken kBroken[] = {
        return file;
      },
      "JPEG is corrupt: "},
+    // Pillow gives other pixels than were stored for these; those it reads unharmed are in its fixture.
+    {"jpeg_scan_without_its_end",
+     [] {
+       Bytes file = pillow_image("jpeg_420");
+       file.erase(file.end() - 42, file.end() - 2);
+       return file;
+     },
+     "JPEG is corrupt: "},
     {"jpeg_endless_scans", jpeg_of_many_scans, "more than 500 scans"},
 
     // PNG.

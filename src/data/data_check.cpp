@@ -10,6 +10,8 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/name_list.h"
+
 namespace tessera {
 namespace {
 
@@ -128,10 +130,8 @@ void warn_about_classes(const Dataset& dataset, const std::vector<Facts>& all, D
   }
   const int64_t usable = report.checked - static_cast<int64_t>(report.faults.size());
   if (usable > 0 && !unseen.empty()) {
-    const size_t shown = std::min(unseen.size(), kNamesShown);
-    report.warnings.push_back(fmt::format("{} of {} classes never occur: {}{}", unseen.size(), report.pixels_per_class.size(),
-                                          fmt::join(unseen.begin(), unseen.begin() + static_cast<ptrdiff_t>(shown), ", "),
-                                          shown < unseen.size() ? ", ..." : ""));
+    report.warnings.push_back(
+        fmt::format("{} of {} classes never occur: {}", unseen.size(), report.pixels_per_class.size(), name_list(unseen)));
   }
   const bool has_background = dataset.classes().size() > 0 && dataset.classes().names[0] == "background";
   int64_t empty = 0, unlabelled = 0;

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,12 @@ class Dataset {
   virtual std::string id(int64_t index) const = 0;
 
   virtual const ClassTable& classes() const = 0;
+
+  // The file of a sample's image; empty where it is in none.
+  virtual std::filesystem::path image_file(int64_t /*index*/) const { return {}; }
+
+  // Throws UsageError when a look at some samples shows that what the config says of their labels cannot be meant.
+  virtual void check_labels() const {}
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;

@@ -8,7 +8,7 @@ namespace tessera {
 
 struct DecodeOptions {
   int channels = 3;              // 1 grey, 3 RGB, other: as in the file, which must have that many (pages of a TIFF count)
-  bool exif_orientation = true;  // turn JPEGs as their EXIF tag says; a TIFF's own Orientation tag is always followed
+  bool exif_orientation = true;  // turn JPEGs and PNGs as their EXIF tag says; a TIFF's own Orientation tag is always followed
 };
 
 enum class FileFormat { kJpeg, kPng, kTiff };

@@ -23,11 +23,18 @@ struct Reader {
   }
 };
 
+bool has_signature(std::span<const uint8_t> block) {
+  return block.size() >= kSignature.size() && std::equal(kSignature.begin(), kSignature.end(), block.begin());
+}
+
 }  // namespace
 
-int exif_orientation(std::span<const uint8_t> app1) {
-  if (app1.size() < kSignature.size() || !std::equal(kSignature.begin(), kSignature.end(), app1.begin())) return 1;
-  Reader tiff{app1.subspan(kSignature.size())};
+int app1_orientation(std::span<const uint8_t> app1) {
+  return has_signature(app1) ? exif_orientation(app1) : 1;
+}
+
+int exif_orientation(std::span<const uint8_t> block) {
+  Reader tiff{has_signature(block) ? block.subspan(kSignature.size()) : block};
   tiff.big_endian = tiff.number(0, 1) == 'M';
   if (tiff.number(2, 2) != 42) return 1;
 

@@ -4,8 +4,10 @@
 
 namespace tessera {
 
-// The orientation (1..8) an EXIF block asks for: the body of a JPEG's APP1 segment. 1, "as stored", when the block is
-// absent, is something else, or is damaged: broken metadata is no reason to lose a picture.
-int exif_orientation(std::span<const uint8_t> app1);
+// The orientation (1..8) an EXIF block asks for. 1, "as stored", when the block is something else or damaged: broken metadata
+// is no reason to lose a picture.
+int app1_orientation(std::span<const uint8_t> app1);  // the body of a JPEG's APP1 segment, which may hold other things
+int exif_orientation(
+    std::span<const uint8_t> block);  // the body of a PNG's eXIf chunk: some writers put APP1's signature first
 
 }  // namespace tessera

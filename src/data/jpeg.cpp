@@ -21,6 +21,8 @@ namespace {
 constexpr int kMaxScans = 500;
 // Huffman coding spends at least a bit on 64 values of the first component, which covers at most 16 pixels a value.
 constexpr uint64_t kMaxPixelsPerByte = 64 * 16 * 8;
+// Of a file at most one part in so many is taken for stray bytes.
+constexpr size_t kStrayShare = 16;
 
 std::string library_message(j_common_ptr info) {
   std::array<char, JMSG_LENGTH_MAX> text{};
@@ -43,9 +45,32 @@ std::string library_message(j_common_ptr info) {
   fail("JPEG cannot be decoded: {}", library_message(info));
 }
 
+// Whether bytes that lie between two segments are only that. Cameras write such; but a decoder that damaged bits have led
+// astray also finds its last pixel too early, and then what it skips is much of the file, and no padding.
+bool are_stray(const jpeg_decompress_struct& jpeg) {
+  const auto file_size = *static_cast<const size_t*>(jpeg.client_data);
+  const auto skipped = static_cast<size_t>(jpeg.err->msg_parm.i[0]);
+  const std::span<const uint8_t> bytes(jpeg.src->next_input_byte - skipped, skipped);
+  const bool padding = std::all_of(bytes.begin(), bytes.end(), [&](uint8_t byte) { return byte == bytes[0]; });
+  return padding || skipped <= file_size / kStrayShare;
+}
+
+// Warnings after which every pixel is what the encoder stored: stray bytes, header fields that mean nothing here, a colour
+// transform by another number. Other readers do not even mention them. All other warnings tell of pixels that are lost: libjpeg
+// goes on with grey or with what it makes of the wrong bits, and a picture whose half has moved no longer fits its mask.
+bool is_harmless(const jpeg_decompress_struct& jpeg) {
+  switch (jpeg.err->msg_code) {
+    case JWRN_EXTRANEOUS_DATA: return are_stray(jpeg);
+    case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
+    case JWRN_ADOBE_XFORM: return true;
+    default: return false;
+  }
+}
+
+// Level -1 marks a warning.
 void on_message(j_common_ptr info, int level) {
-  // Level -1 marks damage. An odd JFIF version is the one warning that says nothing about pixels.
-  if (level >= 0 || info->err->msg_code == JWRN_JFIF_MAJOR) return;
+  if (level >= 0 || is_harmless(*reinterpret_cast<j_decompress_ptr>(info))) return;
   if (info->err->msg_code == JWRN_JPEG_EOF) fail_truncated(info);
   fail("JPEG is corrupt: {}; get it again", library_message(info));
 }
@@ -57,13 +82,14 @@ void on_progress(j_common_ptr info) {
 
 class JpegReader {
  public:
-  explicit JpegReader(std::span<const uint8_t> bytes) {
+  explicit JpegReader(std::span<const uint8_t> bytes) : file_size_(bytes.size()) {
     jpeg_.err = jpeg_std_error(&errors_);
     errors_.error_exit = on_error;
     errors_.emit_message = on_message;
     progress_.progress_monitor = on_progress;
     jpeg_create_decompress(&jpeg_);
     jpeg_.progress = &progress_;
+    jpeg_.client_data = &file_size_;
     jpeg_mem_src(&jpeg_, bytes.data(), bytes.size());
   }
   ~JpegReader() { jpeg_destroy_decompress(&jpeg_); }
@@ -75,6 +101,7 @@ class JpegReader {
   jpeg_decompress_struct jpeg_{};
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
+  size_t file_size_;
 };
 
 ColorKind choose_output(jpeg_decompress_struct& jpeg) {
@@ -91,7 +118,7 @@ ColorKind choose_output(jpeg_decompress_struct& jpeg) {
 
 int saved_orientation(const jpeg_decompress_struct& jpeg) {
   for (const auto* marker = jpeg.marker_list; marker != nullptr; marker = marker->next) {
-    const int value = exif_orientation({marker->data, marker->data_length});
+    const int value = app1_orientation({marker->data, marker->data_length});
     if (value != 1) return value;
   }
   return 1;

@@ -37,6 +37,19 @@ TEST(Jpeg, OrientationTurnsPixels) {
   for (size_t c = 0; c < 3; ++c) EXPECT_EQ(turned.image.bytes()[c], stored.image.bytes()[last + c]);
 }
 
+// What a camera's padding does to a file, made here byte by byte: the picture is that of the file without it.
+TEST(Jpeg, BytesBetweenSegmentsCostNoPixel) {
+  const std::vector<uint8_t> plain = pillow_image("jpeg_422");
+  const std::vector<uint8_t> expected = decode_jpeg(plain, true).image.bytes();
+  for (const size_t count : {1U, 2U, 100U}) {
+    std::vector<uint8_t> padded = plain;
+    padded.insert(padded.end() - 2, count, 0x5A);
+    EXPECT_EQ(decode_jpeg(padded, true).image.bytes(), expected) << count;
+    padded.resize(padded.size() - 2);  // without the end marker it is a truncated file all the same
+    EXPECT_THROW(decode_jpeg(padded, true), Error) << count;
+  }
+}
+
 TEST(Jpeg, ErrorsLeaveByExceptionFromManyThreads) {
   auto file = pillow_image("jpeg_progressive");
   file.resize(file.size() / 2);

@@ -49,6 +49,16 @@ bool is_black_and_white(const RawMask& mask) {
   return std::all_of(palette.begin(), palette.end(), [&](const Color& c) { return c == kBlack || c == kWhite; });
 }
 
+// What the field takes as "not labelled"; -1 in masks that are too shallow for the custom.
+int32_t largest_value(const RawMask& mask) {
+  if (mask.rgb || mask.bits == 8) return 255;
+  return mask.bits == 16 ? 65535 : -1;
+}
+
+bool is_listed(const std::vector<int64_t>& values, int32_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
 // Decides for one stored value at a time; `apply_label_rules` asks once per distinct value.
 class Rules {
  public:
@@ -74,11 +84,11 @@ class Rules {
   int16_t label(int32_t stored, size_t at) const {
     const int32_t value = packed_grey_ ? stored & 0xFF : stored;
     // Both ways to write a grey that is stored as a colour are understood: 255 and 0xFFFFFF.
-    if (is_ignored(value) || is_ignored(stored)) return kIgnoreLabel;
+    if (is_listed(config_.ignore, value) || is_listed(config_.ignore, stored)) return kIgnoreLabel;
     if (config_.binary) return in_range(is_object(value) ? 1 : 0, value, at);
     if (!config_.colors.empty()) return in_range(class_of_color(value, at), value, at);
 
-    const bool unlabelled = value == unlabelled_value();
+    const bool unlabelled = value == largest_value(mask_);
     int64_t label = value;
     if (!config_.map.empty()) {
       const auto found = config_.map.find(value);
@@ -94,16 +104,7 @@ class Rules {
   }
 
  private:
-  int32_t unlabelled_value() const {
-    if (mask_.rgb || mask_.bits == 8) return 255;
-    return mask_.bits == 16 ? 65535 : -1;
-  }
-
   bool is_object(int32_t value) const { return by_color_ ? mask_.palette[static_cast<size_t>(value)][0] != 0 : value != 0; }
-
-  bool is_ignored(int32_t value) const {
-    return std::find(config_.ignore.begin(), config_.ignore.end(), value) != config_.ignore.end();
-  }
 
   std::string place(size_t at) const {
     const auto width = static_cast<size_t>(mask_.width);
@@ -160,6 +161,19 @@ void check_label_rules(const LabelConfig& config, int num_classes) {
     fail_usage("data.labels.colors has {} entries and data.classes {}: expected at most one colour per class; name every class",
                config.colors.size(), num_classes);
   }
+}
+
+std::optional<int32_t> value_left_out(const RawMask& mask, const LabelConfig& config, int num_classes) {
+  const int32_t value = largest_value(mask);
+  if (value < 0 || config.binary || !config.colors.empty() || is_listed(config.ignore, value)) return std::nullopt;
+  if (mask.rgb && is_listed(config.ignore, pack(value, value, value))) return std::nullopt;
+  int64_t label = value;
+  if (!config.map.empty()) {
+    const auto found = config.map.find(value);
+    if (found == config.map.end()) return value;
+    label = found->second;
+  }
+  return label + config.offset >= num_classes ? std::optional(value) : std::nullopt;
 }
 
 LabelMap apply_label_rules(const RawMask& mask, const LabelConfig& config, int num_classes) {

@@ -1,4 +1,7 @@
 #pragma once
+#include <cstdint>
+#include <optional>
+
 #include "config/data_config.h"
 #include "core/image.h"
 #include "data/mask.h"
@@ -22,6 +25,9 @@ namespace tessera {
 
 // Throws UsageError when `colors` cannot be right whatever the masks hold: not [r, g, b], or more of them than classes.
 void check_label_rules(const LabelConfig& config, int num_classes);
+
+// The stored value of `mask` that rule 7 leaves out; none where another rule decides about it.
+std::optional<int32_t> value_left_out(const RawMask& mask, const LabelConfig& config, int num_classes);
 
 // Throws Error, see the note.
 LabelMap apply_label_rules(const RawMask& mask, const LabelConfig& config, int num_classes);

@@ -55,10 +55,13 @@ Batch Loader::next() {
 }
 
 void Loader::plan(Slot& slot, int64_t step) {
-  const std::vector<int64_t> all = sampler_.batch(step);
+  const std::vector<Pick> all = sampler_.batch(step);
   MixPlan plan = plan_mixes(options_.mix, options_.seed, step, options_.positions, options_.batch_size);
-  for (const int64_t position : plan.positions) slot.indices.push_back(all.at(static_cast<size_t>(position)));
-  slot.batch.indices = slot.indices;
+  for (const int64_t position : plan.positions) slot.picks.push_back(all.at(static_cast<size_t>(position)));
+  for (const Pick& pick : slot.picks) {
+    slot.batch.indices.push_back(pick.index);
+    slot.batch.draws.push_back(pick.draw);
+  }
   slot.batch.mixes = std::move(plan.mixes);
   slot.batch.blends = options_.mix.mixup.chance() > 0;
 }
@@ -70,13 +73,13 @@ void Loader::work() {
     if (stop_) return;
     const int64_t step = next_in_;
     Slot& slot = slots_[step];
-    if (slot.indices.empty()) plan(slot, step);
+    if (slot.picks.empty()) plan(slot, step);
     const int64_t position = slot.taken++;
     if (slot.taken == slot.rows()) ++next_in_;
     lock.unlock();
     try {
       int64_t used = 0;
-      Sample sample = load(slot.indices[static_cast<size_t>(position)], step / sampler_.batches_per_epoch(), used);
+      Sample sample = load(slot.picks[static_cast<size_t>(position)], step / sampler_.batches_per_epoch(), used);
       place(slot, position, std::move(sample), used);
       lock.lock();
     } catch (...) {
@@ -89,17 +92,18 @@ void Loader::work() {
   }
 }
 
-Sample Loader::load(int64_t index, int64_t epoch, int64_t& used_index) {
+// What stands in for a bad sample is augmented by that one's draw: elsewhere in the epoch it comes under its own.
+Sample Loader::load(const Pick& pick, int64_t epoch, int64_t& used_index) {
   constexpr int kMaxDraws = 100;
-  Rng replacement(options_.seed, Stream::kReplace, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
+  Rng replacement(options_.seed, Stream::kReplace, static_cast<uint64_t>(epoch), static_cast<uint64_t>(pick.draw));
   std::vector<BadSampleRecord> bad;
-  used_index = index;
+  used_index = pick.index;
   for (int draw = 0; draw < kMaxDraws; ++draw) {
     if (!quarantine_.contains(used_index)) {
       note_sample(used_index);
       try {
         Sample sample = dataset_.get(used_index);
-        run_pipeline(pipeline_, sample, options_.seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(used_index));
+        run_pipeline(pipeline_, sample, options_.seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(pick.draw));
         for (BadSampleRecord& record : bad) {
           record.replaced_by = sample.id;
           quarantine_.add(std::move(record));
@@ -113,7 +117,7 @@ Sample Loader::load(int64_t index, int64_t epoch, int64_t& used_index) {
   }
   for (BadSampleRecord& record : bad) quarantine_.add(std::move(record));
   fail("no usable sample found in {} draws for sample {}; `tessera data check` lists what is wrong", kMaxDraws,
-       dataset_.id(index));
+       dataset_.id(pick.index));
 }
 
 void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
@@ -130,7 +134,7 @@ void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
       batch.images = torch::empty({slot.rows(), image.height, image.width, image.channels}, pinned.dtype(type));
       batch.labels = torch::empty({slot.rows(), image.height, image.width}, pinned.dtype(torch::kInt16));
       batch.max_value = image.max_value;
-      if (sample.color) batch.colors.resize(slot.indices.size());
+      if (sample.color) batch.colors.resize(slot.picks.size());
     }
   }
   TSR_CHECK(

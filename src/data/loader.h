@@ -28,7 +28,7 @@ struct LoaderOptions {
 
 // Training batches in order, made ahead by threads of this process. Batch `step` is a function of (data, options.seed, step):
 // the number of threads, a restart at any step and bad samples elsewhere do not change it. A bad sample is quarantined and
-// replaced by one drawn from (seed, epoch, its index). Where samples are mixed a batch has their partners too: Note [Mixing
+// replaced by one drawn from (seed, epoch, its draw). Where samples are mixed a batch has their partners too: Note [Mixing
 // partners].
 class Loader {
  public:
@@ -46,17 +46,17 @@ class Loader {
 
  private:
   struct Slot {
-    std::vector<int64_t> indices;  // of all rows
+    std::vector<Pick> picks;  // of all rows
     Batch batch;
     int64_t taken = 0;  // samples handed to workers
     int64_t done = 0;
     std::exception_ptr error;
-    int64_t rows() const { return static_cast<int64_t>(indices.size()); }
+    int64_t rows() const { return static_cast<int64_t>(picks.size()); }
   };
 
   void plan(Slot& slot, int64_t step);
   void work();
-  Sample load(int64_t index, int64_t epoch, int64_t& used_index);
+  Sample load(const Pick& pick, int64_t epoch, int64_t& used_index);
   void place(Slot& slot, int64_t position, Sample sample, int64_t index);
 
   const Dataset& dataset_;

@@ -36,10 +36,10 @@ struct Collected {
 };
 
 Collected collect(const Dataset& data, int threads, int64_t first, int64_t count,
-                  const std::vector<TransformConfig>& transforms = {}) {
+                  const std::vector<TransformConfig>& transforms = {}, int64_t batch_size = 4) {
   const Pipeline pipeline = make_pipeline(transforms);
   Quarantine quarantine(data.size(), 0.2);
-  Loader loader(data, pipeline, quarantine, {.batch_size = 4, .seed = 5, .threads = threads, .prefetch = 2}, first);
+  Loader loader(data, pipeline, quarantine, {.batch_size = batch_size, .seed = 5, .threads = threads, .prefetch = 2}, first);
   Collected run;
   for (int64_t i = 0; i < count; ++i) run.batches.push_back(loader.next());
   run.bad = quarantine.count();
@@ -48,6 +48,7 @@ Collected collect(const Dataset& data, int threads, int64_t first, int64_t count
 
 void expect_same(const Batch& a, const Batch& b) {
   EXPECT_EQ(a.indices, b.indices);
+  EXPECT_EQ(a.draws, b.draws);
   EXPECT_TRUE(a.images.equal(b.images));
   EXPECT_TRUE(a.labels.equal(b.labels));
 }
@@ -59,6 +60,67 @@ TEST(Loader, BatchesDependNeitherOnThreadsNorOnWhereOneStarts) {
                   later = collect(data, 3, 9, 5, transforms);
   for (size_t i = 0; i < 14; ++i) expect_same(one.batches[i], four.batches[i]);
   for (size_t i = 0; i < 5; ++i) expect_same(one.batches[9 + i], later.batches[i]);
+}
+
+// Image i is 64 x 64 of values that differ from pixel to pixel, so that two crops or colours are never alike by chance.
+class TexturedDataset : public NumberedDataset {
+ public:
+  explicit TexturedDataset(int64_t size, std::vector<int64_t> bad = {}) : NumberedDataset(size, std::move(bad)) {}
+  Sample get(int64_t index) const override {
+    Sample sample = NumberedDataset::get(index);
+    sample.image = Image(64, 64, 1);
+    sample.labels = LabelMap(64, 64);
+    Rng rng(static_cast<uint64_t>(index), Stream::kSynthetic);
+    for (uint8_t& value : sample.image.bytes()) value = static_cast<uint8_t>(rng.bits());
+    return sample;
+  }
+};
+
+std::vector<at::Tensor> rows_of(const Collected& run) {
+  std::vector<at::Tensor> rows;
+  for (const Batch& batch : run.batches) {
+    for (int64_t i = 0; i < batch.size(); ++i) rows.push_back(batch.images[i]);
+  }
+  return rows;
+}
+
+void expect_all_differ(const std::vector<at::Tensor>& rows) {
+  for (size_t a = 0; a < rows.size(); ++a) {
+    for (size_t b = a + 1; b < rows.size(); ++b) EXPECT_FALSE(rows[a].equal(rows[b])) << "rows " << a << " and " << b;
+  }
+}
+
+const std::vector<TransformConfig> kCrop{RandomCropConfig{.size = {16, 16}}};
+
+TEST(Loader, SamplesThatComeAgainInABatchAreAugmentedAnew) {
+  const Collected run = collect(TexturedDataset(3), 2, 0, 1, kCrop, 8);
+  EXPECT_EQ(run.batches[0].indices[0], run.batches[0].indices[3]);
+  expect_all_differ(rows_of(run));
+}
+
+TEST(Loader, SamplesThatFillTheLastBatchOfAnEpochAreAugmentedAnew) {
+  expect_all_differ(rows_of(collect(TexturedDataset(17), 2, 0, 2, kCrop, 16)));
+}
+
+TEST(Loader, ASampleThatStandsInForABadOneIsAugmentedAnew) {
+  const Collected run = collect(TexturedDataset(8, {2}), 1, 0, 2, kCrop);
+  EXPECT_EQ(run.bad, 1);
+  expect_all_differ(rows_of(run));
+}
+
+TEST(Loader, ASampleThatComesOnceIsAugmentedByItsIndexAlone) {
+  const TexturedDataset data(8);
+  const Pipeline pipeline = make_pipeline(kCrop);
+  const Collected run = collect(data, 2, 0, 4, kCrop);  // two epochs of two batches
+  for (size_t step = 0; step < 4; ++step) {
+    for (int64_t i = 0; i < 4; ++i) {
+      const int64_t index = run.batches[step].indices[static_cast<size_t>(i)];
+      Sample sample = data.get(index);
+      run_pipeline(pipeline, sample, 5, step / 2, static_cast<uint64_t>(index));
+      const at::Tensor expected = torch::from_blob(sample.image.bytes().data(), {16, 16, 1}, torch::kUInt8);
+      EXPECT_TRUE(run.batches[step].images[i].equal(expected));
+    }
+  }
 }
 
 TEST(Loader, BadSamplesAreReplacedAndCountedOnce) {

@@ -17,8 +17,9 @@ struct RawMask {
   std::vector<Color> palette;   // of a palette mask: the colours of its indices, for data.labels.colors
 };
 
-// PNG or TIFF. A palette gives its INDEX, not its colour; grey of 1 to 16 bits gives the stored value; alpha is dropped.
+// PNG or TIFF. A palette gives its INDEX, not its colour; grey of 1 to 16 bits gives the stored value; alpha is dropped. A PNG
+// is turned as its EXIF tag says where asked, a TIFF always by its own: as their images are.
 // Throws Error for JPEG, whose compression invents values between the labels, and for files that are no label image.
-RawMask decode_mask(std::span<const uint8_t> bytes);
+RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation = true);
 
 }  // namespace tessera

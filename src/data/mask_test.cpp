@@ -36,6 +36,15 @@ TEST(Mask, AlphaIsDropped) {
   EXPECT_EQ(decode_mask(testing::pillow_image("png_la")).values[1], 9);
 }
 
+TEST(Mask, ExifTurnsItAsItTurnsAnImage) {
+  const RawMask turned = decode_mask(testing::pillow_image("png_p4_oriented"), true);
+  const RawMask stored = decode_mask(testing::pillow_image("png_p4_oriented"), false);
+  EXPECT_EQ(turned.height, stored.width);
+  EXPECT_EQ(turned.width, stored.height);
+  EXPECT_EQ(turned.values.front(), stored.values[static_cast<size_t>(stored.width) - 1]);  // 8: the top right comes first
+  EXPECT_EQ(stored.values, decode_mask(testing::pillow_image("png_p4")).values);
+}
+
 TEST(Mask, AnIndexBeyondThePaletteIsStillALabel) {
   // Some writers give colours to the classes only and mark the rest 255.
   const testing::Bytes file =

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "data/exif.h"
+#include "data/orient.h"
 #include "data/unpack.h"
 
 namespace tessera {
@@ -20,6 +22,7 @@ using Context = std::unique_ptr<spng_ctx, decltype(&spng_ctx_free)>;
 constexpr uint64_t kMaxDeflateRatio = 1032;
 constexpr size_t kSignatureSize = 8;
 constexpr size_t kChunkFrame = 12;  // length, type and checksum around a chunk's body
+constexpr size_t kChecksum = 4;     // the part of it behind the body
 // Text and profiles larger than this are not worth their memory.
 constexpr size_t kMaxChunk = size_t{64} << 20;
 
@@ -35,8 +38,10 @@ void check(int code, const char* where, size_t file_size) {
   }
 }
 
-// Walks the chunks up to IEND without looking inside. spng stops at the last pixel and would not miss the rest.
-void check_complete(std::span<const uint8_t> bytes) {
+// Walks the chunks up to IEND without looking inside. spng stops at the last pixel and would not miss the rest. Returns the
+// body of the eXIf chunk, empty without one: spng keeps to itself the ones that are not written by the letter.
+std::span<const uint8_t> check_complete(std::span<const uint8_t> bytes) {
+  std::span<const uint8_t> exif;
   std::string_view inside = "signature";
   size_t at = kSignatureSize;
   while (at + kChunkFrame <= bytes.size()) {
@@ -44,7 +49,8 @@ void check_complete(std::span<const uint8_t> bytes) {
     const size_t length = size_t{chunk[0]} << 24 | size_t{chunk[1]} << 16 | size_t{chunk[2]} << 8 | chunk[3];
     inside = std::string_view(reinterpret_cast<const char*>(chunk) + 4, 4);
     if (length > bytes.size() - at - kChunkFrame) break;
-    if (inside == "IEND") return;
+    if (inside == "IEND") return exif;
+    if (inside == "eXIf") exif = bytes.subspan(at + kChunkFrame - kChecksum, length);
     at += kChunkFrame + length;
   }
   const bool named =
@@ -108,11 +114,11 @@ void store_pixels(Raster& raster, std::vector<uint8_t> packed) {
 
 }  // namespace
 
-Raster decode_png(std::span<const uint8_t> bytes) {
+Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif) {
   const Context png(spng_ctx_new(0), spng_ctx_free);
   TSR_CHECK(png != nullptr, "PNG cannot be decoded: out of memory");
   spng_set_chunk_limits(png.get(), kMaxChunk, kMaxChunk);
-  check_complete(bytes);
+  const std::span<const uint8_t> exif = check_complete(bytes);
   check(spng_set_png_buffer(png.get(), bytes.data(), bytes.size()), "header", bytes.size());
 
   spng_ihdr header{};
@@ -142,6 +148,8 @@ Raster decode_png(std::span<const uint8_t> bytes) {
   check(spng_decode_chunks(png.get()), "chunks after the pixels", bytes.size());
   if (raster.kind == ColorKind::kPalette) raster.palette = read_palette(png.get(), bytes.size());
   store_pixels(raster, std::move(packed));
+  const int orientation = obey_exif ? exif_orientation(exif) : 1;
+  if (orientation != 1) raster.image = orient(raster.image, orientation);
   return raster;
 }
 

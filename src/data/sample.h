@@ -11,10 +11,10 @@ namespace tessera {
 // Where the original image lies inside a processed one, so that a prediction can be taken back to the original pixels.
 struct Placement {
   Size original;                 // before any transform
-  double y = 0, x = 0;           // top left corner of the content
+  double y = 0, x = 0;           // top left corner of the content, as it lies in the processed image
   double height = 0, width = 0;  // of the content
-  bool flipped = false;
-  bool complete = true;  // false once a crop or a rotation has lost pixels
+  bool flipped = false;          // the content is the original's mirror image, left and right exchanged
+  bool complete = true;          // false once a crop or a rotation has lost pixels
 };
 
 // One image with its labels on its way from the source to a batch.

@@ -29,11 +29,14 @@ const std::vector<int64_t>& Sampler::order(int64_t epoch) {
   return cached_;
 }
 
-std::vector<int64_t> Sampler::batch(int64_t step) {
+std::vector<Pick> Sampler::batch(int64_t step) {
   const auto& all = order(step / batches_per_epoch_);
   const int64_t first = step % batches_per_epoch_ * batch_size_;
-  std::vector<int64_t> picked;
-  for (int64_t i = first; i < first + batch_size_; ++i) picked.push_back(all[static_cast<size_t>(i % size_)]);
+  std::vector<Pick> picked;
+  for (int64_t i = first; i < first + batch_size_; ++i) {
+    const int64_t index = all[static_cast<size_t>(i % size_)];
+    picked.push_back({index, index + i / size_ * size_});
+  }
   return picked;
 }
 

@@ -6,6 +6,14 @@
 
 namespace tessera {
 
+// A sample's place in an epoch. The sample draws its random numbers by `draw`: its index where it comes for the first time,
+// another number each time it comes again, so that no two places of an epoch are augmented alike.
+struct Pick {
+  int64_t index = 0;  // of the sample
+  int64_t draw = 0;   // index + size of the data set * how often the sample came before in the epoch
+  bool operator==(const Pick&) const = default;
+};
+
 // The order of samples: a function of (seed, epoch), the same for any number of threads, ranks and restarts. The last batch
 // of an epoch is filled up from the start of that epoch's own order, so that every batch is whole.
 class Sampler {
@@ -14,8 +22,8 @@ class Sampler {
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
-  // Sample indices of batch `step` of the run, counted over all epochs from 0. Not thread-safe: remembers the last epoch.
-  std::vector<int64_t> batch(int64_t step);
+  // The samples of batch `step` of the run, counted over all epochs from 0. Not thread-safe: remembers the last epoch.
+  std::vector<Pick> batch(int64_t step);
 
  private:
   const std::vector<int64_t>& order(int64_t epoch);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tessera {
 namespace {
@@ -15,7 +16,7 @@ TEST(Sampler, EpochHoldsEverySampleAndBatchesAreWhole) {
   for (int64_t step = 0; step < 3; ++step) {
     const auto batch = sampler.batch(step);
     ASSERT_EQ(batch.size(), 4U);
-    for (const int64_t index : batch) ++seen[index];
+    for (const Pick& pick : batch) ++seen[pick.index];
   }
   EXPECT_EQ(seen.size(), 10U);  // 12 places for 10 samples: two come twice
   EXPECT_EQ(std::count_if(seen.begin(), seen.end(), [](auto& e) { return e.second == 2; }), 2);
@@ -23,17 +24,40 @@ TEST(Sampler, EpochHoldsEverySampleAndBatchesAreWhole) {
 
 TEST(Sampler, OrderIsAFunctionOfSeedAndEpochWhereverOneStarts) {
   Sampler forwards(100, 8, 3), random_access(100, 8, 3), other_seed(100, 8, 4);
-  std::vector<std::vector<int64_t>> all;
+  std::vector<std::vector<Pick>> all;
   for (int64_t step = 0; step < 40; ++step) all.push_back(forwards.batch(step));
   for (const int64_t step : {39, 0, 17, 13, 12}) EXPECT_EQ(random_access.batch(step), all[static_cast<size_t>(step)]);
   EXPECT_NE(all[0], all[13]);  // step 13 opens epoch 1
   EXPECT_NE(other_seed.batch(0), all[0]);
 }
 
-TEST(Sampler, BatchLargerThanTheDataRepeatsIt) {
+TEST(Sampler, BatchLargerThanTheDataRepeatsItUnderOtherDraws) {
   Sampler sampler(3, 8, 1);
   EXPECT_EQ(sampler.batches_per_epoch(), 1);
-  EXPECT_EQ(sampler.batch(0).size(), 8U);
+  const std::vector<Pick> batch = sampler.batch(0);
+  ASSERT_EQ(batch.size(), 8U);
+  std::set<int64_t> draws;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    EXPECT_EQ(batch[i].index, batch[i % 3].index);
+    EXPECT_EQ(batch[i].draw, batch[i].index + static_cast<int64_t>(i / 3) * 3);
+    draws.insert(batch[i].draw);
+  }
+  EXPECT_EQ(draws.size(), 8U);
+}
+
+// 17 samples in batches of 16: the second step holds 15 samples of the first again.
+TEST(Sampler, NoTwoPlacesOfAnEpochHaveOneDraw) {
+  Sampler sampler(17, 16, 1);
+  std::set<int64_t> draws;
+  int64_t first_times = 0;
+  for (int64_t step = 0; step < 2; ++step) {
+    for (const Pick& pick : sampler.batch(step)) {
+      draws.insert(pick.draw);
+      first_times += pick.draw == pick.index ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(draws.size(), 32U);
+  EXPECT_EQ(first_times, 17);  // a sample that comes once has the draw it always had
 }
 
 TEST(Sampler, DrawsDistinctSamplesToShow) {

@@ -8,7 +8,7 @@
 namespace tessera {
 
 // A step of the pipeline between source and batch. Stateless: what it does is a function of its options, the sample and
-// `rng`, which is named by (seed, epoch, sample index, position in the pipeline). Labels are moved, never interpolated.
+// `rng`, which is named by (seed, epoch, draw of the sample, position in the pipeline). Labels are moved, never interpolated.
 class Transform {
  public:
   virtual ~Transform() = default;

@@ -93,7 +93,7 @@ RunTable make_run_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, 
                         at::Device device) {
   TSR_CHECK(bounds.size() == rates.size(), "{} runs have {} rows of rates", bounds.size(), rates.size());
   const auto count = static_cast<int64_t>(bounds.size());
-  const at::Tensor places = at::empty({count, 2}, at::kLong), numbers = at::empty({count, 4}, at::kDouble);
+  const at::Tensor places = at::empty({count, 2}, at::kLong), numbers = at::empty({count, kRunRates}, at::kDouble);
   auto* const place = reinterpret_cast<RunBounds*>(places.mutable_data_ptr<int64_t>());
   std::transform(bounds.begin(), bounds.end(), place, [](const auto& pair) { return RunBounds{pair.first, pair.second}; });
   std::copy(rates.begin(), rates.end(), reinterpret_cast<RunRates*>(numbers.mutable_data_ptr<double>()));

@@ -10,7 +10,7 @@ namespace tessera {
 // The runs of an arena whose values are updated alike, on the arena's device.
 struct RunTable {
   at::Tensor bounds;  // (R, 2) int64: begin and end, in order and without overlap
-  at::Tensor rates;   // (R, 4) float64: the fields of RunRates
+  at::Tensor rates;   // (R, 6) float64: the fields of RunRates
   at::Tensor chunks;  // (C, 3) int64: the runs in parts of one length, in order: run, begin, end
 };
 RunTable make_run_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, const std::vector<RunRates>& rates,

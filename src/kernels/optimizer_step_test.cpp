@@ -146,6 +146,28 @@ TEST(OptimizerStep, ValuesOutsideTheRunsStay) {
     EXPECT_EQ(result[place].item<double>(), before[place].item<double>()) << place;
 }
 
+// A step with shares of rates of the runs' own is one with the rates that come of them.
+TEST(OptimizerStep, FinalRatesOfTheRunsComeOnTop) {
+  for (const Rule& rule : kRules) {
+    const auto stepped = [&](const RunRates& rates, const StepNumbers& numbers) {
+      const at::Tensor params = start().to(testing::test_device());
+      std::vector<at::Tensor> state;
+      for (int64_t i = 0; i < num_states(rule.rule); ++i) state.push_back(torch::zeros_like(params));
+      const RunTable runs = make_run_table({{0, kNumel}}, {rates}, testing::test_device());
+      optimizer_step({params, gradient(0).to(params.device()), state}, runs, {}, rule.rule, numbers);
+      return params.cpu();
+    };
+    StepNumbers numbers = numbers_of(rule, 0);
+    numbers.lr = 0.1;
+    numbers.shrink = 0.2;
+    const at::Tensor expected = stepped({.lr = 2.15, .gradient_decay = 0.01, .shrink = 0.35}, numbers);
+    numbers.final_share = 0.5;
+    const at::Tensor own =
+        stepped({.lr = 2, .gradient_decay = 0.01, .shrink = 0.3, .final_lr = 0.03, .final_shrink = 0.02}, numbers);
+    EXPECT_LT(difference(own, expected), 1e-14) << rule.name;
+  }
+}
+
 TEST(OptimizerStep, StateMustFitTheRule) {
   const at::Tensor params = torch::zeros({4});
   const RunTable runs = make_run_table({{0, 4}}, {{}}, at::kCPU);

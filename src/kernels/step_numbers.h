@@ -19,7 +19,7 @@ struct RunBounds {
 struct RunChunk {
   int64_t run, begin, end;
 };
-static_assert(sizeof(RunRates) == 4 * sizeof(double));  // rows of the table `rates`
+constexpr int64_t kRunRates = sizeof(RunRates) / sizeof(double);  // columns of the table `rates`
 
 using NumberList = std::array<double, sizeof(StepNumbers) / sizeof(double)>;
 

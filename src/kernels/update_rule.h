@@ -15,12 +15,15 @@ struct RunRates {
   double gradient_decay = 0;  // this times the weight is added to the gradient (lamb: to the update)
   double shrink = 0;          // this times the step's `shrink` is the share that a weight loses
   double adapts = 0;          // lamb: not 0 where the step is as long as the weights, see trust_ratio
+  double final_lr = 0;        // this and the next times the step's `final_share` come on top of the first and third: what a
+  double final_shrink = 0;    // schedule ends at is a rate of its own, not a multiple of another's
 };
 
 // What a step has of its own; it goes to the kernel as an argument.
 struct StepNumbers {
   double lr = 0;
   double shrink = 0;
+  double final_share = 0;
   double momentum = 0;  // adam, lamb: beta 1
   double beta2 = 0, eps = 0;
   double first_bias = 1, second_bias = 1;  // the moments start at 0; dividing by these undoes the bias of that towards 0
@@ -30,6 +33,14 @@ struct StepNumbers {
 TSR_HOST_DEVICE void set_biases(StepNumbers& numbers, double steps) {
   numbers.first_bias = 1 - std::pow(numbers.momentum, steps);
   numbers.second_bias = std::sqrt(1 - std::pow(numbers.beta2, steps));
+}
+
+// A run's learning rate in a step, and the share that its weights lose.
+TSR_HOST_DEVICE double run_lr(const StepNumbers& step, const RunRates& rates) {
+  return step.lr * rates.lr + step.final_share * rates.final_lr;
+}
+TSR_HOST_DEVICE double run_shrink(const StepNumbers& step, const RunRates& rates) {
+  return step.shrink * rates.shrink + step.final_share * rates.final_shrink;
 }
 
 // Both for one run, in the type of the arena.
@@ -43,10 +54,10 @@ struct RunNumbers {
 // trust: of lamb.
 template <UpdateRule kRule, class T>
 TSR_HOST_DEVICE RunNumbers<T> run_numbers(const StepNumbers& step, const RunRates& rates, double factor, double trust = 1) {
-  const double lr = step.lr * rates.lr;
+  const double lr = run_lr(step, rates);
   return {static_cast<T>(kRule == UpdateRule::kLamb ? lr * trust : lr / step.first_bias),
           static_cast<T>(rates.gradient_decay),
-          static_cast<T>(1 - step.shrink * rates.shrink),
+          static_cast<T>(1 - run_shrink(step, rates)),
           static_cast<T>(factor),
           static_cast<T>(step.momentum),
           static_cast<T>(1 - step.momentum),

@@ -12,38 +12,47 @@ namespace tessera {
 
 namespace {
 
-// The loss is divided by the weight of all pixels, so only the ratios of class weights matter. Weights such as one over a
-// class's count of pixels would leave nothing of half-precision gradients: the largest becomes 1 to 2. By a power of two, which
-// changes no bit of a result.
-std::vector<double> near_one(std::vector<double> weights) {
+// Weights such as one over a class's count of pixels would leave nothing of half-precision gradients. So all are multiplied by
+// two to this power, and so is what the sum is divided by: the largest becomes 1 to 2, and no bit of a result changes.
+int exponent_to_one(const std::vector<double>& weights) {
   const double largest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
-  if (largest > 0 && std::isfinite(largest)) {
-    for (double& weight : weights) weight = std::ldexp(weight, -std::ilogb(largest));
-  }
-  return weights;
+  return largest > 0 && std::isfinite(largest) ? -std::ilogb(largest) : 0;
+}
+
+at::Tensor near_one(std::vector<double> weights) {
+  if (weights.empty()) return {};
+  const int exponent = exponent_to_one(weights);
+  for (double& weight : weights) weight = std::ldexp(weight, exponent);
+  return at::tensor(weights, at::kDouble);
 }
 
 }  // namespace
 
-CrossEntropyTerm::CrossEntropyTerm(std::string_view name, const std::vector<double>& class_weights, double label_smoothing)
+CrossEntropyTerm::CrossEntropyTerm(std::string_view name, const std::vector<double>& class_weights, double label_smoothing,
+                                   LossMean mean)
     : name_(name),
-      class_weights_(class_weights.empty() ? at::Tensor() : at::tensor(near_one(class_weights), at::kDouble)),
-      label_smoothing_(label_smoothing) {}
+      class_weights_(near_one(class_weights)),
+      label_smoothing_(label_smoothing),
+      weight_scale_(std::ldexp(1.0, exponent_to_one(class_weights))),
+      mean_(mean) {}
+
+at::Tensor CrossEntropyTerm::divisor(const LossContext& context, const at::Tensor& class_weights) const {
+  if (mean_ == LossMean::kAll) return context.all_pixels() * weight_scale_;
+  const at::Tensor weight = class_weights.defined() ? (class_weights * context.sums).sum() : context.sums.sum();
+  // Without labelled pixels the sum is 0; dividing by 1 keeps value and gradient 0.
+  return weight.masked_fill(weight.eq(0), 1.0);
+}
 
 at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
-  // Weight of the labelled pixels of the global batch.
-  const at::Tensor& counts = context.sums;
-  const at::Tensor weights = class_weights_.on(counts.device());
-  at::Tensor total_weight = weights.defined() ? (weights * counts).sum() : counts.sum();
-  // Without labelled pixels the sum is 0; dividing by 1 keeps value and gradient 0.
-  total_weight = total_weight.masked_fill(total_weight.eq(0), 1.0);
+  const at::Tensor weights = class_weights_.on(context.sums.device());
+  const at::Tensor total = divisor(context, weights);
   if (scores.classifier().defined()) {
     CrossEntropyOptions options;
     options.class_weights = weights;
     options.label_smoothing = label_smoothing_;
-    return classifier_cross_entropy(scores.classifier(), scores.labels(), options, total_weight.reciprocal());
+    return classifier_cross_entropy(scores.classifier(), scores.labels(), options, total.reciprocal());
   }
-  return sum(scores, weights) / total_weight;
+  return sum(scores, weights) / total;
 }
 
 at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& class_weights) const {

@@ -20,7 +20,7 @@ at::Tensor FocalTerm::value(const PixelScores& scores, const LossContext& contex
     const at::Tensor miss = at::expm1(-nll).neg().clamp_min(kSmallestMiss);
     return miss.pow(gamma_) * nll;
   });
-  return sum / context.divisor();
+  return sum / (mean_ == LossMean::kAll ? context.all_pixels() : context.divisor());
 }
 
 }  // namespace tessera

@@ -15,7 +15,15 @@ bool is_binary(LossType type) {
   return type == LossType::kBce || type == LossType::kBceDice;
 }
 bool has_cross_entropy(LossType type) {
-  return type != LossType::kDice && type != LossType::kFocal;
+  switch (type) {
+    case LossType::kCe:
+    case LossType::kCeDice:
+    case LossType::kBce:
+    case LossType::kBceDice: return true;
+    case LossType::kDice:
+    case LossType::kFocal: return false;
+  }
+  fail("a loss type that is neither with nor without cross entropy");
 }
 
 // The weighted sum of some terms over scores made once.
@@ -86,15 +94,18 @@ class SumLoss final : public Loss {
 
 void check_options(const LossConfig& config, int num_classes) {
   const auto type = name_of(config.type);
-  TSR_CHECK(is_binary(config.type) ? num_classes == 2 : num_classes >= 2,
-            "loss.type {} needs {} classes, the data set has {}; {}", type, is_binary(config.type) ? "exactly 2" : "2 or more",
-            num_classes, is_binary(config.type) ? "use ce instead of bce, or data.labels.binary" : "name the background too");
-  TSR_CHECK(config.class_weights.empty() || config.class_weights.size() == static_cast<size_t>(num_classes),
-            "expected {} loss.class_weights, one per class, got {}", num_classes, config.class_weights.size());
-  TSR_CHECK(config.class_weights.empty() || has_cross_entropy(config.type),
-            "loss.class_weights act on cross entropy; loss.type {} has none: remove them or use ce or ce_dice", type);
-  TSR_CHECK(config.label_smoothing == 0 || has_cross_entropy(config.type),
-            "loss.label_smoothing acts on cross entropy; loss.type {} has none: remove it or use ce or ce_dice", type);
+  TSR_CHECK_USAGE(is_binary(config.type) ? num_classes == 2 : num_classes >= 2,
+                  "loss.type {} needs {} classes, the data set has {}; {}", type,
+                  is_binary(config.type) ? "exactly 2" : "2 or more", num_classes,
+                  is_binary(config.type) ? "use ce instead of bce, or data.labels.binary" : "name the background too");
+  TSR_CHECK_USAGE(config.class_weights.empty() || config.class_weights.size() == static_cast<size_t>(num_classes),
+                  "expected {} loss.class_weights, one per class, got {}", num_classes, config.class_weights.size());
+  TSR_CHECK_USAGE(config.class_weights.empty() || has_cross_entropy(config.type),
+                  "loss.class_weights act on cross entropy; loss.type {} has none: remove them or use ce or ce_dice", type);
+  TSR_CHECK_USAGE(config.label_smoothing == 0 || has_cross_entropy(config.type),
+                  "loss.label_smoothing acts on cross entropy; loss.type {} has none: remove it or use ce or ce_dice", type);
+  TSR_CHECK_USAGE(config.mean == LossMean::kLabelled || config.type != LossType::kDice,
+                  "loss.mean=all is for a mean over pixels; loss.type dice has none: remove it or use ce, ce_dice or focal");
 }
 
 }  // namespace
@@ -108,6 +119,10 @@ at::Tensor LossContext::divisor() const {
   return labelled.masked_fill(labelled.eq(0), 1.0);
 }
 
+at::Tensor LossContext::all_pixels() const {
+  return at::full({}, static_cast<double>(batch_pixels > 0 ? batch_pixels : pixels), sums.options());
+}
+
 int logit_channels(const LossConfig& config, int num_classes) {
   return is_binary(config.type) ? 1 : num_classes;
 }
@@ -118,10 +133,10 @@ std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes) {
   const bool combined = config.type == LossType::kCeDice || config.type == LossType::kBceDice;
   auto loss = std::make_unique<SumLoss>(num_classes, logit_channels(config, num_classes));
   if (has_cross_entropy(config.type)) {
-    loss->add(combined ? config.ce_weight : 1.0,
-              std::make_unique<CrossEntropyTerm>(binary ? "bce" : "ce", config.class_weights, config.label_smoothing));
+    loss->add(combined ? config.ce_weight : 1.0, std::make_unique<CrossEntropyTerm>(binary ? "bce" : "ce", config.class_weights,
+                                                                                    config.label_smoothing, config.mean));
   }
-  if (config.type == LossType::kFocal) loss->add(1.0, std::make_unique<FocalTerm>(config.focal_gamma));
+  if (config.type == LossType::kFocal) loss->add(1.0, std::make_unique<FocalTerm>(config.focal_gamma, config.mean));
   if (combined || config.type == LossType::kDice) {
     loss->add(combined ? config.dice_weight : 1.0, std::make_unique<DiceTerm>(config.dice_smooth, binary ? 1 : 0));
   }

@@ -15,7 +15,8 @@ namespace tessera {
 // Note [Exact over micro-batches]
 // The loss of a step is a function of the global batch, however it is cut into micro-batches and ranks:
 //
-//   LossContext context = loss->prepare(targets);                   // then all-reduce context.sums over ranks
+//   LossContext context = loss->prepare(targets);                   // then all-reduce context.sums over ranks,
+//                                                                   // and set context.batch_pixels where they are several
 //   if (loss->needs_prediction_sums() && more than one micro-batch or rank)
 //     for each micro-batch                                          // without gradient
 //       context.add_predictions(loss->prediction_sums(logits, targets));
@@ -33,9 +34,11 @@ struct LossContext {
   at::Tensor sums;             // (num_classes) float64: labelled pixels per class, or shares of them
   at::Tensor prediction_sums;  // float64; undefined: the micro-batch is the global batch
   int64_t pixels = 0;          // of the labels `prepare` saw, ignored ones included
+  int64_t batch_pixels = 0;    // of the labels of the global batch; 0: those are the ones that `prepare` saw
 
   void add_predictions(const at::Tensor& sums);
-  at::Tensor divisor() const;  // float64 scalar: all labelled pixels, or 1 where there is none
+  at::Tensor divisor() const;     // float64 scalar: all labelled pixels, or 1 where there is none
+  at::Tensor all_pixels() const;  // float64 scalar: of the global batch
 };
 
 // A micro-batch's share of the loss of the global batch.

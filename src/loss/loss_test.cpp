@@ -69,7 +69,7 @@ std::vector<Case> cases() {
     c.expected.gradient = at::tensor(entry.at("gradient").get<std::vector<double>>(), at::kDouble).view_as(c.logits());
     all.push_back(std::move(c));
   }
-  EXPECT_EQ(all.size(), 14);
+  EXPECT_EQ(all.size(), 18);
   return all;
 }
 
@@ -192,16 +192,36 @@ TEST(Loss, OnlyTheRatiosOfClassWeightsMatter) {
 TEST(Loss, OptionsThatDoNotFitAreRefused) {
   LossConfig config;
   config.class_weights = {1, 2};
-  EXPECT_THROW(make_loss(config, 3), Error);
+  EXPECT_THROW(make_loss(config, 3), UsageError);
   config.type = LossType::kFocal;
-  EXPECT_THROW(make_loss(config, 2), Error);
+  EXPECT_THROW(make_loss(config, 2), UsageError);
   config.class_weights.clear();
   config.label_smoothing = 0.1;
-  EXPECT_THROW(make_loss(config, 2), Error);
+  EXPECT_THROW(make_loss(config, 2), UsageError);
+  LossConfig dice;
+  dice.type = LossType::kDice;
+  dice.mean = LossMean::kAll;
+  EXPECT_THROW(make_loss(dice, 2), UsageError);
   LossConfig binary;
   binary.type = LossType::kBce;
-  EXPECT_THROW(make_loss(binary, 3), Error);
-  EXPECT_THROW(make_loss(LossConfig{}, 1), Error);
+  EXPECT_THROW(make_loss(binary, 3), UsageError);
+  EXPECT_THROW(make_loss(LossConfig{}, 1), UsageError);
+}
+
+// By the terms that a loss says it is made of: a type whose cross entropy was forgotten would lack its part.
+TEST(Loss, CrossEntropyIsInTheTypesThatAreNamedAfterIt) {
+  for (size_t i = 0; i < EnumNames<LossType>::names.size(); ++i) {
+    LossConfig config;
+    config.type = static_cast<LossType>(i);
+    const std::string name(name_of(config.type));
+    const auto loss = make_loss(config, 2);
+    const at::Tensor labels = loss_labels(2);
+    const LossTerms terms =
+        loss->micro_loss(loss_logits(logit_channels(config, 2), at::kDouble), labels, loss->prepare(labels));
+    std::string joined;
+    for (const auto& [part, value] : terms.parts) joined += (joined.empty() ? "" : "_") + std::string(part);
+    EXPECT_EQ(joined, name);
+  }
 }
 
 TEST(Loss, LabelsOutOfRangeAndLogitsOfOtherShapeAreRefused) {

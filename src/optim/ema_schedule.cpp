@@ -1,17 +1,72 @@
 #include "optim/ema_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 namespace tessera {
+namespace {
+
+constexpr double kMuchAtTheEnd = 0.1, kNothing = 1e-12;
+
+// The updates of an average in steps: the first is due at the first multiple of the interval after the start.
+struct Updates {
+  int64_t start, interval;
+
+  bool due(int64_t done) const { return done > start && done % interval == 0; }
+  int64_t count(int64_t done) const { return done > start ? done / interval - start / interval : 0; }
+};
+
+Updates updates_of(const EmaConfig& config, int64_t total_steps, int64_t steps_per_epoch) {
+  return {config.start.steps(steps_per_epoch, total_steps),
+          std::max<int64_t>(1, config.update_interval.steps(steps_per_epoch, total_steps))};
+}
+
+// The share of the new weights once the warm-up is over.
+double full_share(const EmaConfig& config, int64_t interval, int64_t total_steps, int64_t steps_per_epoch) {
+  if (config.smoothing > 0) return 1 - config.smoothing;
+  const int64_t half_life = std::max<int64_t>(1, config.half_life.steps(steps_per_epoch, total_steps));
+  return -std::expm1(-std::log(2.0) * static_cast<double>(interval) / static_cast<double>(half_life));
+}
+
+// 1 - (1 + t) / (10 + t), of the update after t others.
+double warmup_share(int64_t updates_before) {
+  return 9 / (10 + static_cast<double>(updates_before));
+}
+
+}  // namespace
 
 EmaStep ema_at(const EmaConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
-  if (!config.enabled() || step < config.start.steps(steps_per_epoch, total_steps)) return {};
-  const int64_t interval = std::max<int64_t>(1, config.update_interval.steps(steps_per_epoch, total_steps));
-  if ((step + 1) % interval != 0) return {.runs = true};
-  if (config.smoothing > 0) return {true, 1 - config.smoothing};
-  const int64_t half_life = std::max<int64_t>(1, config.half_life.steps(steps_per_epoch, total_steps));
-  return {true, -std::expm1(-std::log(2.0) * static_cast<double>(interval) / static_cast<double>(half_life))};
+  const Updates updates = updates_of(config, total_steps, steps_per_epoch);
+  if (!config.enabled() || step < updates.start) return {};
+  if (!updates.due(step + 1)) return {.runs = true};
+  const double share = full_share(config, updates.interval, total_steps, steps_per_epoch);
+  return {true, config.warmup ? std::max(share, warmup_share(updates.count(step + 1) - 1)) : share};
+}
+
+double ema_beginning_left(const EmaConfig& config, int64_t steps, int64_t total_steps, int64_t steps_per_epoch) {
+  const Updates updates = updates_of(config, total_steps, steps_per_epoch);
+  if (!config.enabled() || steps <= updates.start) return 0;
+  const double share = full_share(config, updates.interval, total_steps, steps_per_epoch);
+  const int64_t count = updates.count(steps);
+  double left = 1;
+  int64_t done = 0;
+  for (; config.warmup && done < count && warmup_share(done) > share && left > kNothing; ++done) left *= 1 - warmup_share(done);
+  return left * std::pow(1 - share, count - done);
+}
+
+std::string ema_warning(const EmaConfig& config, int64_t first_evaluation, int64_t total_steps, int64_t steps_per_epoch) {
+  const auto left = [&](int64_t steps) { return ema_beginning_left(config, steps, total_steps, steps_per_epoch); };
+  if (left(total_steps) <= kMuchAtTheEnd) return "";
+  std::string text =
+      fmt::format("train.ema: of the averaged weights {:.0f} % are still those of step {} at the end of the run (step {})",
+                  100 * left(total_steps), config.start.steps(steps_per_epoch, total_steps), total_steps);
+  if (first_evaluation > 0 && first_evaluation < total_steps)
+    text += fmt::format(", {:.0f} % at the first evaluation (step {})", 100 * left(first_evaluation), first_evaluation);
+  text += ". Evaluation, the choice of the best checkpoint and early stopping look at this average. Set ";
+  text += config.smoothing > 0 ? "a smaller train.ema.smoothing" : "a shorter train.ema.half_life";
+  return text + (config.warmup ? "" : ", or train.ema.warmup=true");
 }
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "config/ema_config.h"
 
@@ -14,5 +15,12 @@ struct EmaStep {
 // A pure function, so a resumed run needs no state. Updates are due where the number of steps done is a multiple of the
 // interval, as in Composer.
 EmaStep ema_at(const EmaConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch);
+
+// The share that the weights it began with have in the average after `steps` steps; 0 before it begins.
+double ema_beginning_left(const EmaConfig& config, int64_t steps, int64_t total_steps, int64_t steps_per_epoch);
+
+// What to tell a user of whose average, by its schedule, more than a tenth is still what it began with at the end of the run;
+// else "". first_evaluation: after this many steps; 0: only at the end.
+std::string ema_warning(const EmaConfig& config, int64_t first_evaluation, int64_t total_steps, int64_t steps_per_epoch);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -18,28 +19,41 @@ bool is_sgd(OptimizerType type) {
 }
 
 void check_options(const OptimizerConfig& config) {
-  TSR_CHECK(config.betas.size() == 2 && config.betas[0] < 1 && config.betas[1] < 1,
-            "expected optimizer.betas of two numbers below 1, e.g. [0.9, 0.999]");
-  TSR_CHECK(!config.nesterov || !is_sgd(config.type) || config.momentum > 0,
-            "optimizer.nesterov needs optimizer.momentum above 0, got 0");
+  TSR_CHECK_USAGE(config.betas.size() == 2 && config.betas[0] < 1 && config.betas[1] < 1,
+                  "expected optimizer.betas of two numbers below 1, e.g. [0.9, 0.999], got [{}]",
+                  fmt::join(config.betas, ", "));
+  TSR_CHECK_USAGE(!config.nesterov || !is_sgd(config.type) || config.momentum > 0,
+                  "optimizer.nesterov needs optimizer.momentum above 0, got 0");
 }
 
-RunRates rates_of(const ParamRun& run, OptimizerType type) {
+RunRates rates_of(const ParamRun& run, OptimizerType type, const LrRange& lr) {
+  const LrRange own = lr.of_group(run.lr_multiplier);
+  RunRates rates{.lr = run.lr_multiplier, .final_lr = own.final_lr};
   switch (type) {
+    case OptimizerType::kLamb: rates.adapts = run.adapts ? 1.0 : 0.0; [[fallthrough]];
     case OptimizerType::kSgd:
-    case OptimizerType::kAdam: return {run.lr_multiplier, run.weight_decay, 0};
-    case OptimizerType::kAdamW: return {run.lr_multiplier, 0, run.lr_multiplier * run.weight_decay};
-    // As Composer's DecoupledSGDW: the decay follows the schedule but not the size of the learning rate.
-    case OptimizerType::kDecoupledSgd: return {run.lr_multiplier, 0, run.weight_decay};
-    case OptimizerType::kLamb: return {run.lr_multiplier, run.weight_decay, 0, run.adapts ? 1.0 : 0.0};
+    case OptimizerType::kAdam: rates.gradient_decay = run.weight_decay; return rates;
+    case OptimizerType::kAdamW:
+      rates.shrink = run.lr_multiplier * run.weight_decay;
+      rates.final_shrink = own.final_lr * run.weight_decay;
+      return rates;
+    // As Composer's DecoupledSGDW: the decay follows the schedule but not the size of the learning rate. What has none stays as
+    // it is, with any optimizer.
+    case OptimizerType::kDecoupledSgd:
+      if (own.full == 0) return rates;
+      rates.shrink = run.weight_decay;
+      rates.final_shrink = own.final_lr / own.full * run.weight_decay;
+      return rates;
   }
   fail("an optimizer without a rule");
 }
 
 }  // namespace
 
-Optimizer::Optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& arena, bool fused)
+Optimizer::Optimizer(const OptimizerConfig& config, const LrRange& lr, const std::vector<ParamSpan>& spans,
+                     const at::Tensor& arena, bool fused)
     : config_(config),
+      lr_(lr),
       runs_(make_runs(spans, config)),
       empty_(at::empty({0}, arena.options().requires_grad(false))),
       numel_(arena.numel()),
@@ -51,7 +65,7 @@ Optimizer::Optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>
   std::vector<std::pair<int64_t, int64_t>> bounds;
   for (const ParamRun& run : runs_) {
     bounds.emplace_back(run.begin, run.end);
-    rates_.push_back(rates_of(run, config.type));
+    rates_.push_back(rates_of(run, config.type, lr));
   }
   table_ = make_run_table(bounds, rates_, arena.device());
   const auto add_state = [&](const char* name) { state_.emplace_back(name, at::zeros({numel_}, empty_.options())); };
@@ -70,15 +84,20 @@ UpdateRule Optimizer::rule() const {
   return config_.nesterov ? UpdateRule::kNesterov : UpdateRule::kMomentum;
 }
 
-StepNumbers Optimizer::numbers(double lr, double momentum) const {
-  StepNumbers step{.lr = lr, .shrink = lr, .momentum = momentum, .beta2 = config_.betas[1], .eps = config_.eps};
-  if (config_.type == OptimizerType::kDecoupledSgd) step.shrink = config_.lr > 0 ? lr / config_.lr : 1;
+StepNumbers Optimizer::numbers(const LrShares& lr, double momentum) const {
+  const double rate = lr.full * lr_.full;
+  StepNumbers step{.lr = rate,
+                   .shrink = config_.type == OptimizerType::kDecoupledSgd ? lr.full : rate,
+                   .final_share = lr.final_lr,
+                   .momentum = momentum,
+                   .beta2 = config_.betas[1],
+                   .eps = config_.eps};
   if (is_sgd(config_.type)) return step;
   set_biases(step, static_cast<double>(step_count_));
   return step;
 }
 
-void Optimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum,
+void Optimizer::step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum,
                      const StepExtras& extras) {
   const c10::NoGradGuard no_grad;
   for (const at::Tensor& arena : {params, grads}) {

@@ -11,6 +11,7 @@
 #include "config/optim_config.h"
 #include "kernels/optimizer_step.h"
 #include "optim/param_runs.h"
+#include "optim/schedule.h"
 
 namespace tessera {
 
@@ -28,13 +29,15 @@ struct StepExtras {
 // thread-safe.
 class Optimizer {
  public:
-  // arena: the parameters, for their length, type and device; float32 or float64. fused: false takes tensor operations in
-  // place of the kernel, as tests of them do. Throws Error for settings that contradict one another.
-  Optimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& arena, bool fused = true);
+  // lr: see lr_range; config.lr is not read. arena: the parameters, for their length, type and device; float32 or float64.
+  // fused: false takes tensor operations in place of the kernel, as tests of them do. Throws UsageError for settings that
+  // contradict one another.
+  Optimizer(const OptimizerConfig& config, const LrRange& lr, const std::vector<ParamSpan>& spans, const at::Tensor& arena,
+            bool fused = true);
 
-  // params, grads: contiguous, of the length and type of the arena it was made for. lr: of this step, see lr_at; the head's
-  // multiplier comes on top. momentum: replaces momentum (adam, lamb: beta 1) in this step, see momentum_at.
-  void step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum = std::nullopt,
+  // params, grads: contiguous, of the length and type of the arena it was made for. lr: of this step, see lr_shares_at.
+  // momentum: replaces momentum (adam, lamb: beta 1) in this step, see momentum_at.
+  void step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum = std::nullopt,
             const StepExtras& extras = {});
 
   // For an arena that is a slice of a larger one: lamb's sums of squares of each span, (spans, 2), are made those of whole
@@ -50,10 +53,11 @@ class Optimizer {
 
  private:
   UpdateRule rule() const;
-  StepNumbers numbers(double lr, double momentum) const;  // `step_count` counts this step already
+  StepNumbers numbers(const LrShares& lr, double momentum) const;  // `step_count` counts this step already
   void step_with_tensors(const StepArenas& arenas, const GradientScale& scale, StepNumbers numbers);
 
   OptimizerConfig config_;
+  LrRange lr_;
   std::vector<ParamRun> runs_;
   std::vector<RunRates> rates_;
   RunTable table_;

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "core/error.h"
 #include "optim/clip.h"
 #include "support/fixtures.h"
+#include "support/schedules.h"
 
 namespace tessera {
 namespace {
@@ -50,18 +52,19 @@ double largest_difference(const at::Tensor& params, const nlohmann::json& expect
   return (params.to(at::kDouble) - row).abs().max().item<double>();
 }
 
-// Ten steps with the fixture's falling learning rate; checks the parameters after each.
-void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, double tolerance) {
+// Ten steps of the fixture's learning rate; checks the parameters after each.
+void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, double tolerance, const LrRange& lr,
+            const std::function<LrShares(int64_t step)>& shares_at) {
   const OptimizerConfig config = config_of(entry.at("config"));
   at::Tensor params = initial(dtype);
-  Optimizer optimizer(config, kSpans, params, fused);
+  Optimizer optimizer(config, lr, kSpans, params, fused);
   for (int64_t step = 0; step < 10; ++step) {
     const at::Tensor grads = gradient(step, dtype);
     const at::Tensor factor = clip_grad_norm(grads, config.clip_norm).factor;
-    optimizer.step(params, grads, config.lr * std::pow(1 - static_cast<double>(step) / 10, 0.9), std::nullopt,
-                   {.scale = {factor}});
+    optimizer.step(params, grads, shares_at(step), std::nullopt, {.scale = {factor}});
     EXPECT_LT(largest_difference(params, entry.at("params")[static_cast<size_t>(step)]), tolerance)
-        << entry.at("config") << " step " << step << (fused ? " fused" : " tensors");
+        << entry.at("config") << entry.value("schedule", nlohmann::json()) << " step " << step
+        << (fused ? " fused" : " tensors");
   }
   EXPECT_EQ(optimizer.step_count(), 10);
 }
@@ -69,11 +72,61 @@ void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, doubl
 TEST(Optimizer, TenStepsAreThoseOfTorch) {
   const auto fixture = testing::load_fixture("torch_optim.json");
   ASSERT_EQ(fixture.at("optimizers").size(), 15);
+  const auto falling = [](int64_t step) -> LrShares { return {std::pow(1 - static_cast<double>(step) / 10, 0.9)}; };
   for (const auto& entry : fixture.at("optimizers")) {
+    const LrRange lr{entry.at("config").at("lr")};
     for (const bool fused : {true, false}) {
-      follow(entry, at::kDouble, fused, 1e-12);  // a few roundings of 1e-16 per step, on values up to 10
-      follow(entry, at::kFloat, fused, 1e-6);    // the same with 6e-8 per rounding of the updates, which are below 1
+      follow(entry, at::kDouble, fused, 1e-12, lr, falling);  // a few roundings of 1e-16 per step, on values up to 10
+      follow(entry, at::kFloat, fused, 1e-6, lr, falling);    // the same with 6e-8 per rounding of updates, which are below 1
     }
+  }
+}
+
+// The head's rate is a multiple of the others' and ends where they do, as eta_min of torch's and mmengine's schedulers.
+TEST(Optimizer, FinalRateIsThatOfEveryGroupAsInTorchAndMmengine) {
+  const auto fixture = testing::load_fixture("torch_optim.json");
+  ASSERT_EQ(fixture.at("scheduled").size(), 30);
+  for (const auto& entry : fixture.at("scheduled")) {
+    const ScheduleConfig schedule = testing::schedule_config(entry.at("schedule"));
+    const LrRange lr = lr_range(config_of(entry.at("config")), schedule, 1);
+    const auto shares_at = [&](int64_t step) { return lr_shares_at(schedule, step, 10, 5); };
+    for (const bool fused : {true, false}) {
+      follow(entry, at::kDouble, fused, 1e-12, lr, shares_at);
+      follow(entry, at::kFloat, fused, 1e-6, lr, shares_at);
+    }
+  }
+}
+
+// optimizer.weight_decay is "the share of a weight lost per step at the full lr", also where that was scaled to the batch.
+TEST(Optimizer, DecoupledDecayDoesNotDependOnTheSizeOfTheFullRate) {
+  OptimizerConfig config;
+  config.type = OptimizerType::kDecoupledSgd;
+  config.lr = 0.1;
+  config.weight_decay = 0.05;
+  config.base_batch = 16;
+  for (const LrScaling scaling : {LrScaling::kNone, LrScaling::kLinear, LrScaling::kSqrt}) {
+    config.lr_scaling = scaling;
+    for (const bool fused : {true, false}) {
+      at::Tensor params = initial(at::kDouble);
+      Optimizer optimizer(config, lr_range(config, {}, 128), kSpans, params, fused);
+      optimizer.step(params, at::zeros_like(params), {});
+      EXPECT_DOUBLE_EQ(params[0].item<double>(), 0.95 * initial(at::kDouble)[0].item<double>()) << name_of(scaling);
+    }
+  }
+}
+
+TEST(Optimizer, WhatHasNoLearningRateStandsStill) {
+  for (const OptimizerType type :
+       {OptimizerType::kSgd, OptimizerType::kDecoupledSgd, OptimizerType::kAdam, OptimizerType::kAdamW, OptimizerType::kLamb}) {
+    OptimizerConfig config;
+    config.type = type;
+    config.weight_decay = 0.05;
+    config.head_lr_multiplier = 0;
+    at::Tensor params = initial(at::kDouble);
+    Optimizer optimizer(config, {0.1, 0.01}, kSpans, params);
+    for (int64_t step = 0; step < 3; ++step) optimizer.step(params, gradient(step, at::kDouble), {0.5, 0.5});
+    EXPECT_TRUE(params.slice(0, 8).equal(initial(at::kDouble).slice(0, 8))) << name_of(type);
+    EXPECT_FALSE(params[0].equal(initial(at::kDouble)[0])) << name_of(type);
   }
 }
 
@@ -97,8 +150,8 @@ TEST(Optimizer, ThreadsAndRunsDoNotChangeABit) {
       for (const int count : {1, 2}) {
         at::set_num_threads(count);
         at::Tensor params = start.clone();
-        Optimizer optimizer(config, spans, params);
-        for (int step = 0; step < 3; ++step) optimizer.step(params, grads, 0.01);
+        Optimizer optimizer(config, {config.lr}, spans, params);
+        for (int step = 0; step < 3; ++step) optimizer.step(params, grads, {});
         results.push_back(params);
       }
     }
@@ -114,19 +167,19 @@ TEST(Optimizer, RestoredStateGoesOnToTheSameBit) {
     config.type = type;
     config.weight_decay = 0.01;
     at::Tensor params = initial(at::kFloat);
-    Optimizer optimizer(config, kSpans, params);
-    for (int64_t step = 0; step < 3; ++step) optimizer.step(params, gradient(step, at::kFloat), 0.01);
+    Optimizer optimizer(config, {config.lr}, kSpans, params);
+    for (int64_t step = 0; step < 3; ++step) optimizer.step(params, gradient(step, at::kFloat), {});
 
     at::Tensor other = params.clone();
-    Optimizer resumed(config, kSpans, other);
+    Optimizer resumed(config, {config.lr}, kSpans, other);
     for (size_t i = 0; i < optimizer.state().size(); ++i) {
       EXPECT_EQ(optimizer.state()[i].first, resumed.state()[i].first);
       at::Tensor target = resumed.state()[i].second;
       target.copy_(optimizer.state()[i].second);
     }
     resumed.set_step_count(optimizer.step_count());
-    optimizer.step(params, gradient(3, at::kFloat), 0.01);
-    resumed.step(other, gradient(3, at::kFloat), 0.01);
+    optimizer.step(params, gradient(3, at::kFloat), {});
+    resumed.step(other, gradient(3, at::kFloat), {});
     EXPECT_TRUE(at::equal(params, other)) << name_of(type);
   }
 }
@@ -135,9 +188,9 @@ TEST(Optimizer, MomentumOfTheStepReplacesTheConfigured) {
   OptimizerConfig config;  // sgd, momentum 0.9
   at::Tensor params = at::zeros({kNumel}, at::kDouble);
   const at::Tensor grads = at::ones({kNumel}, at::kDouble);
-  Optimizer optimizer(config, kSpans, params);
-  optimizer.step(params, grads, 1.0, 0.5);
-  optimizer.step(params, grads, 1.0, 0.5);
+  Optimizer optimizer(config, {1.0}, kSpans, params);
+  optimizer.step(params, grads, {}, 0.5);
+  optimizer.step(params, grads, {}, 0.5);
   EXPECT_DOUBLE_EQ(params[0].item<double>(), -1 - 1.5);
 }
 
@@ -150,14 +203,14 @@ TEST(Optimizer, WritesTheAverageAndTheCopies) {
       at::Tensor params = initial(at::kFloat);
       StepExtras extras{.average = params.clone(), .average_share = 0.25, .copies = params.to(at::kHalf)};
       extras.scale = {at::scalar_tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0}, at::kDouble)};
-      Optimizer optimizer(config, kSpans, params, fused);
-      optimizer.step(params, gradient(0, at::kFloat), 0.1, std::nullopt, extras);
+      Optimizer optimizer(config, {0.1}, kSpans, params, fused);
+      optimizer.step(params, gradient(0, at::kFloat), {}, std::nullopt, extras);
       const at::Tensor before = initial(at::kFloat), after = params.clone();
       EXPECT_GT((after - before).abs().max().item<float>(), 0.01F);
       EXPECT_TRUE(at::allclose(extras.average, before + 0.25 * (after - before), 1e-6, 1e-7));
       EXPECT_TRUE(extras.copies.equal(after.to(at::kHalf)));
       extras.scale.factor.fill_(NAN);
-      optimizer.step(params, gradient(1, at::kFloat), 0.1, std::nullopt, extras);
+      optimizer.step(params, gradient(1, at::kFloat), {}, std::nullopt, extras);
       EXPECT_TRUE(params.equal(after));
     }
   }
@@ -166,26 +219,26 @@ TEST(Optimizer, WritesTheAverageAndTheCopies) {
 TEST(Optimizer, StateArenasAreNamed) {
   OptimizerConfig config;
   const at::Tensor params = initial(at::kFloat);
-  EXPECT_EQ(Optimizer(config, kSpans, params).state()[0].first, "momentum");
+  EXPECT_EQ(Optimizer(config, {config.lr}, kSpans, params).state()[0].first, "momentum");
   config.momentum = 0;
-  EXPECT_TRUE(Optimizer(config, kSpans, params).state().empty());
+  EXPECT_TRUE(Optimizer(config, {config.lr}, kSpans, params).state().empty());
   config.type = OptimizerType::kAdamW;
-  EXPECT_EQ(Optimizer(config, kSpans, params).state()[1].first, "exp_avg_sq");
+  EXPECT_EQ(Optimizer(config, {config.lr}, kSpans, params).state()[1].first, "exp_avg_sq");
 }
 
 TEST(Optimizer, WrongSettingsAndArenasAreRefused) {
   OptimizerConfig config;
   at::Tensor params = initial(at::kFloat);
-  Optimizer optimizer(config, kSpans, params);
-  EXPECT_THROW(optimizer.step(params, gradient(0, at::kDouble), 0.1), Error);
-  EXPECT_THROW(optimizer.step(params, gradient(0, at::kFloat).narrow(0, 0, 5), 0.1), Error);
-  EXPECT_THROW(Optimizer(config, kSpans, params.narrow(0, 0, 10)), Error);
+  Optimizer optimizer(config, {config.lr}, kSpans, params);
+  EXPECT_THROW(optimizer.step(params, gradient(0, at::kDouble), {}), Error);
+  EXPECT_THROW(optimizer.step(params, gradient(0, at::kFloat).narrow(0, 0, 5), {}), Error);
+  EXPECT_THROW(Optimizer(config, {config.lr}, kSpans, params.narrow(0, 0, 10)), Error);
   config.betas = {0.9};
-  EXPECT_THROW(Optimizer(config, kSpans, params), Error);
+  EXPECT_THROW(Optimizer(config, {config.lr}, kSpans, params), UsageError);
   config.betas = {0.9, 0.999};
   config.nesterov = true;
   config.momentum = 0;
-  EXPECT_THROW(Optimizer(config, kSpans, params), Error);
+  EXPECT_THROW(Optimizer(config, {config.lr}, kSpans, params), UsageError);
 }
 
 }  // namespace

@@ -29,11 +29,16 @@ Phase one_cycle_phase(const ScheduleConfig& config, int64_t step, int64_t total_
   return {false, last > peak ? (now - peak) / (last - peak) : 1.0};
 }
 
-double one_cycle(const ScheduleConfig& config, double base_lr, int64_t step, int64_t total_steps) {
-  const double start = base_lr / config.div;
+// As a share of the full rate.
+double one_cycle(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
+  const double start = 1 / config.div;
   const Phase phase = one_cycle_phase(config, step, total_steps);
-  return phase.rising ? cosine_between(start, base_lr, phase.share)
-                      : cosine_between(base_lr, start / config.final_div, phase.share);
+  return phase.rising ? cosine_between(start, 1, phase.share) : cosine_between(1, start / config.final_div, phase.share);
+}
+
+// On the way from the full rate to the final one, with this share of the way left.
+LrShares fallen_to(double left) {
+  return {left, 1 - left};
 }
 
 int64_t milestones_passed(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
@@ -43,27 +48,26 @@ int64_t milestones_passed(const ScheduleConfig& config, int64_t step, int64_t to
 
 }  // namespace
 
-double lr_at(const ScheduleConfig& config, double base_lr, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
+LrShares lr_shares_at(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
   TSR_CHECK(step >= 0 && total_steps > 0, "expected a step from 0 on in a run of at least 1 step, got step {} of {}", step,
             total_steps);
-  if (config.type == ScheduleType::kOneCycle) return one_cycle(config, base_lr, step, total_steps);
+  if (config.type == ScheduleType::kOneCycle) return {one_cycle(config, step, total_steps)};
   const int64_t warmup = config.warmup.steps(steps_per_epoch, total_steps);
   if (step < warmup) {
     const double share = static_cast<double>(step) / static_cast<double>(warmup);
-    return base_lr * (config.warmup_start + (1 - config.warmup_start) * share);
+    return {config.warmup_start + (1 - config.warmup_start) * share};
   }
   // Poly and cosine run from the end of the warm-up to the end of the run.
   const auto length = static_cast<double>(std::max<int64_t>(total_steps - warmup, 1));
   const double share = std::min(static_cast<double>(step - warmup) / length, 1.0);
   switch (config.type) {
-    case ScheduleType::kPoly: return config.final_lr + (base_lr - config.final_lr) * std::pow(1 - share, config.power);
-    case ScheduleType::kCosine: return cosine_between(base_lr, config.final_lr, share);
-    case ScheduleType::kStep:
-      return base_lr * std::pow(config.gamma, milestones_passed(config, step, total_steps, steps_per_epoch));
+    case ScheduleType::kPoly: return fallen_to(std::pow(1 - share, config.power));
+    case ScheduleType::kCosine: return fallen_to(cosine_between(1, 0, share));
+    case ScheduleType::kStep: return {std::pow(config.gamma, milestones_passed(config, step, total_steps, steps_per_epoch))};
     case ScheduleType::kConstant:
     case ScheduleType::kOneCycle: break;
   }
-  return base_lr;
+  return {};
 }
 
 std::optional<double> momentum_at(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
@@ -74,19 +78,27 @@ std::optional<double> momentum_at(const ScheduleConfig& config, int64_t step, in
 }
 
 void check_schedule(const ScheduleConfig& config) {
-  TSR_CHECK(config.type != ScheduleType::kOneCycle || config.warmup.value == 0,
-            "schedule.type one_cycle rises by itself; remove schedule.warmup ({}) and set schedule.pct_start",
-            config.warmup.text());
-  TSR_CHECK(config.type != ScheduleType::kStep || !config.milestones.empty(),
-            "schedule.type step needs schedule.milestones, e.g. [0.6dur, 0.9dur]");
-  TSR_CHECK(config.min_momentum <= config.max_momentum, "expected schedule.min_momentum <= max_momentum, got {} and {}",
-            config.min_momentum, config.max_momentum);
+  TSR_CHECK_USAGE(config.type != ScheduleType::kOneCycle || config.warmup.value == 0,
+                  "schedule.type one_cycle rises by itself; remove schedule.warmup ({}) and set schedule.pct_start",
+                  config.warmup.text());
+  TSR_CHECK_USAGE(config.type != ScheduleType::kStep || !config.milestones.empty(),
+                  "schedule.type step needs schedule.milestones, e.g. [0.6dur, 0.9dur]");
+  TSR_CHECK_USAGE(config.min_momentum <= config.max_momentum, "expected schedule.min_momentum <= max_momentum, got {} and {}",
+                  config.min_momentum, config.max_momentum);
 }
 
-double scaled_lr(const OptimizerConfig& config, int64_t batch_size) {
-  if (config.lr_scaling == LrScaling::kNone) return config.lr;
-  const double ratio = static_cast<double>(batch_size) / static_cast<double>(config.base_batch);
-  return config.lr * (config.lr_scaling == LrScaling::kLinear ? ratio : std::sqrt(ratio));
+LrRange lr_range(const OptimizerConfig& optimizer, const ScheduleConfig& schedule, int64_t batch_size) {
+  LrRange range{optimizer.lr, 0};
+  if (optimizer.lr_scaling != LrScaling::kNone) {
+    const double ratio = static_cast<double>(batch_size) / static_cast<double>(optimizer.base_batch);
+    range.full *= optimizer.lr_scaling == LrScaling::kLinear ? ratio : std::sqrt(ratio);
+  }
+  if (schedule.type != ScheduleType::kPoly && schedule.type != ScheduleType::kCosine) return range;
+  TSR_CHECK_USAGE(schedule.final_lr <= range.full || range.full == 0,
+                  "schedule.final_lr is {}, above the learning rate {} that falls to it; lower it or raise optimizer.lr",
+                  schedule.final_lr, range.full);
+  range.final_lr = std::min(schedule.final_lr, range.full);
+  return range;
 }
 
 }  // namespace tessera

@@ -2,41 +2,28 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "support/fixtures.h"
+#include "support/schedules.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kStepsPerEpoch = 5;  // of the fixture
 
-ScheduleConfig config_of(const nlohmann::json& values) {
-  ScheduleConfig config;
-  const auto& names = EnumNames<ScheduleType>::names;
-  config.type =
-      static_cast<ScheduleType>(std::find(names.begin(), names.end(), values.at("type").get<std::string>()) - names.begin());
-  config.power = values.value("power", config.power);
-  config.final_lr = values.value("final_lr", config.final_lr);
-  config.gamma = values.value("gamma", config.gamma);
-  config.warmup = Duration::parse(values.value("warmup", std::string("0ba")));
-  config.warmup_start = values.value("warmup_start", config.warmup_start);
-  config.pct_start = values.value("pct_start", config.pct_start);
-  config.div = values.value("div", config.div);
-  config.final_div = values.value("final_div", config.final_div);
-  config.min_momentum = values.value("min_momentum", config.min_momentum);
-  config.max_momentum = values.value("max_momentum", config.max_momentum);
-  for (const auto& text : values.value("milestones", std::vector<std::string>()))
-    config.milestones.push_back(Duration::parse(text));
-  return config;
+double lr_at(const ScheduleConfig& config, double base_lr, int64_t step, int64_t total, int64_t steps_per_epoch) {
+  OptimizerConfig optimizer;
+  optimizer.lr = base_lr;
+  return lr_range(optimizer, config, 1).at(lr_shares_at(config, step, total, steps_per_epoch));
 }
 
 TEST(Schedule, EveryStepIsThatOfTorch) {
   const auto fixture = testing::load_fixture("torch_optim.json");
   ASSERT_EQ(fixture.at("schedules").size(), 11);
   for (const auto& entry : fixture.at("schedules")) {
-    const ScheduleConfig config = config_of(entry.at("config"));
+    const ScheduleConfig config = testing::schedule_config(entry.at("config"));
     const int64_t total = entry.at("total");
     const auto rates = entry.at("lr").get<std::vector<double>>();
     ASSERT_EQ(static_cast<int64_t>(rates.size()), total);
@@ -92,10 +79,48 @@ TEST(Schedule, MomentumIsLeftAloneUnlessAsked) {
 TEST(Schedule, ContradictionsAreRefused) {
   ScheduleConfig config;
   config.type = ScheduleType::kStep;
-  EXPECT_THROW(check_schedule(config), Error);
+  EXPECT_THROW(check_schedule(config), UsageError);
   config.type = ScheduleType::kOneCycle;
   config.warmup = Duration::epochs(1);
-  EXPECT_THROW(check_schedule(config), Error);
+  EXPECT_THROW(check_schedule(config), UsageError);
+}
+
+TEST(Schedule, TheFullRateIsScaledToTheBatchAsAsked) {
+  OptimizerConfig config;
+  config.lr = 0.1;
+  config.base_batch = 16;
+  EXPECT_DOUBLE_EQ(lr_range(config, {}, 144).full, 0.1);
+  config.lr_scaling = LrScaling::kLinear;
+  EXPECT_DOUBLE_EQ(lr_range(config, {}, 144).full, 0.9);
+  EXPECT_DOUBLE_EQ(lr_range(config, {}, 4).full, 0.025);
+  config.lr_scaling = LrScaling::kSqrt;
+  EXPECT_DOUBLE_EQ(lr_range(config, {}, 144).full, 0.3);
+}
+
+TEST(Schedule, GroupsEndAtTheFinalRateButNoneAboveItsOwn) {
+  OptimizerConfig optimizer;
+  optimizer.lr = 0.01;
+  ScheduleConfig config;  // poly
+  config.final_lr = 1e-4;
+  const LrRange lr = lr_range(optimizer, config, 1);
+  const LrShares end = lr_shares_at(config, 100, 100, 10);
+  EXPECT_DOUBLE_EQ(lr.of_group(10).at(lr_shares_at(config, 0, 100, 10)), 0.1);
+  EXPECT_DOUBLE_EQ(lr.of_group(10).at(end), 1e-4);
+  EXPECT_DOUBLE_EQ(lr.of_group(0.5).at(end), 1e-4);
+  for (const int64_t step : {0, 50, 100})
+    EXPECT_DOUBLE_EQ(lr.of_group(0.001).at(lr_shares_at(config, step, 100, 10)), 1e-5) << step;
+  EXPECT_EQ(lr.of_group(0).at(end), 0);
+  config.type = ScheduleType::kStep;
+  EXPECT_EQ(lr_range(optimizer, config, 1).final_lr, 0);
+}
+
+TEST(Schedule, AFinalRateAboveTheFullOneIsRefused) {
+  OptimizerConfig optimizer;
+  ScheduleConfig config;
+  config.final_lr = 2 * optimizer.lr;
+  EXPECT_THROW(lr_range(optimizer, config, 1), UsageError);
+  optimizer.lr = 0;  // to learn nothing
+  EXPECT_EQ(lr_range(optimizer, config, 1).final_lr, 0);
 }
 
 }  // namespace

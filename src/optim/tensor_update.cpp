@@ -41,7 +41,7 @@ at::Tensor trust_ratio(const at::Tensor& norms, const RunRates& rates) {
 
 void update_run(RunViews& v, const RunRates& rates, UpdateRule rule, const StepNumbers& numbers) {
   if (rates.gradient_decay != 0) v.d = v.d.add(v.w, rates.gradient_decay);
-  const double lr = numbers.lr * rates.lr / numbers.first_bias, shrink = 1 - numbers.shrink * rates.shrink;
+  const double lr = run_lr(numbers, rates) / numbers.first_bias, shrink = 1 - run_shrink(numbers, rates);
   if (shrink != 1) v.w.mul_(shrink);
   if (rule == UpdateRule::kSgd) {
     v.w.add_(v.d, -lr);
@@ -62,7 +62,7 @@ void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& 
     RunViews v = views_of(arenas, runs[i], factor);
     if (rule == UpdateRule::kLamb) {
       const at::Tensor trust = trust_ratio(norms[static_cast<int64_t>(i)], rates[i]).to(v.w.scalar_type());
-      v.w.sub_(lamb_update(v, rates[i], numbers).mul_(trust), numbers.lr * rates[i].lr);
+      v.w.sub_(lamb_update(v, rates[i], numbers).mul_(trust), run_lr(numbers, rates[i]));
     } else {
       update_run(v, rates[i], rule, numbers);
     }

@@ -64,7 +64,7 @@ Tile progress_tile(const RunHistory& history) {
   if (history.train.empty()) return tile;
   tile.value = count_text(history.train.back().step);
   const double epoch = history.train.back().epoch;
-  tile.detail = std::isfinite(epoch) ? fmt::format("{:.4g} epochs", epoch) : "";
+  tile.detail = std::isfinite(epoch) ? fmt::format("{:.4g} {}", epoch, epoch == 1 ? "epoch" : "epochs") : "";
   return tile;
 }
 

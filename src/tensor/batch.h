@@ -20,7 +20,8 @@ struct Batch {
   at::Tensor images;                     // (N, H, W, C) uint8 or float32
   at::Tensor labels;                     // (N, H, W) int16, kIgnoreLabel where nothing counts
   float max_value = 255.0F;              // pixel value that stands for 1
-  std::vector<int64_t> indices;          // of the samples in the data set: the name of their random numbers
+  std::vector<int64_t> indices;          // of the samples in the data set
+  std::vector<int64_t> draws = {};       // what the samples draw their random numbers by; no two of a batch are equal
   std::vector<ColorChange> colors = {};  // of each row, still to be done; empty: none
   std::vector<SampleMix> mixes = {};     // of our samples, the first rows: those after them are partners only; empty: none
   bool blends = false;                   // some batches of this run blend samples, so that each has labels of two

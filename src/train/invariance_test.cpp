@@ -153,6 +153,22 @@ TEST(Invariance, MovingAverage) {
   EXPECT_TRUE(with.params.equal(without.params));  // training does not see it
 }
 
+// What is divided by all pixels, also the ignored ones of other ranks; and rates that differ by group all the way.
+TEST(Invariance, MeanOverAllPixelsAndFinalRate) {
+  const std::vector<std::string> experiment{"train.norm_group=8",
+                                            "loss.mean=all",
+                                            "optimizer.type=decoupled_sgd",
+                                            "optimizer.weight_decay=0.01",
+                                            "optimizer.lr_scaling=linear",
+                                            "optimizer.base_batch=4",
+                                            "optimizer.lr_multipliers={out: 10}",
+                                            "schedule.final_lr=0.01"};
+  expect_invariant(experiment, {8});
+  std::vector<std::string> labelled = experiment;
+  labelled[1] = "loss.mean=labelled";
+  EXPECT_GT(relative_difference(train(experiment, 1).params, train(labelled, 1).params), 1e-6);
+}
+
 // Lengths of whole tensors, which ZeRO-1's slices cut.
 TEST(Invariance, Lamb) {
   expect_invariant({"train.norm_group=2", "loss.type=ce", "optimizer.type=lamb", "optimizer.weight_decay=0.01",

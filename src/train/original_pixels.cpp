@@ -28,9 +28,9 @@ Frame frame_of(const Placement& placement) {
 
 at::Tensor cut_original(const at::Tensor& x, const Placement& placement) {
   const Frame frame = frame_of(placement);
-  return (placement.flipped ? x.flip({-1}) : x)
-      .slice(-2, frame.y, frame.y + frame.height)
-      .slice(-1, frame.x, frame.x + frame.width);
+  // The placement is that of the content as it lies in the frame, mirrored or not: cut first, then turn the content back.
+  const at::Tensor content = x.slice(-2, frame.y, frame.y + frame.height).slice(-1, frame.x, frame.x + frame.width);
+  return placement.flipped ? content.flip({-1}) : content;
 }
 
 bool keeps_size(const Placement* placement) {

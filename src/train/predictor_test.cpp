@@ -75,13 +75,16 @@ TEST(Predictor, ClassMapsAreThoseOfTheScores) {
   const at::Tensor images = noise_image(40, 56);
   const Placement padded{.original = {36, 50}, .y = 0, .x = 4, .height = 36, .width = 50};
   const Placement mirrored{.original = {40, 56}, .height = 40, .width = 56, .flipped = true};
+  // Padded on the right and below, then mirrored, and the other way round.
+  const Placement left{.original = {36, 50}, .x = 6, .height = 36, .width = 50, .flipped = true};
+  const Placement right{.original = {36, 50}, .x = 0, .height = 36, .width = 50, .flipped = true};
   const Placement scaled{.original = {80, 112}, .height = 40, .width = 56};
   for (const int64_t stride : {1, 4}) {
     const auto model = std::make_shared<PixelModel>(stride);
     for (const char* window : {"eval.window.size=0", "eval.window.size=16", "eval.window.size=[24,72]"}) {
       const Predictor predictor(tiny_experiment({window, "eval.window.stride=8", "eval.window.batch=5"}), model, at::kCPU);
       const ImageScores scores = predictor.scores(images, 255);
-      for (const Placement* placement : {static_cast<const Placement*>(nullptr), &padded, &mirrored, &scaled}) {
+      for (const Placement* placement : {static_cast<const Placement*>(nullptr), &padded, &mirrored, &left, &right, &scaled}) {
         const auto maps = predictor.class_maps(images, 255, {placement, placement});
         for (int64_t i = 0; i < 2; ++i) {
           const at::Tensor expected = predictor.classes(scores.of(i), placement);
@@ -90,6 +93,8 @@ TEST(Predictor, ClassMapsAreThoseOfTheScores) {
           const at::Tensor same = placement == nullptr     ? plain
                                   : placement == &mirrored ? plain.flip({1})
                                   : placement == &padded   ? plain.slice(0, 0, 36).slice(1, 4, 54)
+                                  : placement == &left     ? plain.slice(0, 0, 36).slice(1, 6, 56).flip({1})
+                                  : placement == &right    ? plain.slice(0, 0, 36).slice(1, 0, 50).flip({1})
                                                            : expected;
           EXPECT_TRUE(expected.equal(same)) << window << " stride " << stride;
         }

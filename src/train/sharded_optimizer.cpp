@@ -27,8 +27,8 @@ std::vector<ParamSpan> clipped(const std::vector<ParamSpan>& spans, int64_t begi
 
 }  // namespace
 
-ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& params,
-                                   Communicator& communicator, bool sharded)
+ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const LrRange& lr, const std::vector<ParamSpan>& spans,
+                                   const at::Tensor& params, Communicator& communicator, bool sharded)
     : communicator_(communicator),
       sharded_(sharded && !communicator.alone()),
       numel_(params.numel()),
@@ -38,7 +38,7 @@ ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const std::vec
   begin_ = std::min(rank * slice_, numel_);
   end_ = std::min(begin_ + slice_, numel_);
   first_span_ = std::count_if(spans.begin(), spans.end(), [&](const auto& s) { return s.offset + s.numel <= begin_; });
-  optimizer_ = std::make_unique<Optimizer>(config, clipped(spans, begin_, end_), own_slice(params));
+  optimizer_ = std::make_unique<Optimizer>(config, lr, clipped(spans, begin_, end_), own_slice(params));
   if (sharded_) optimizer_->on_norms([this](at::Tensor& norms) { sum_norms(norms); });
 }
 
@@ -51,7 +51,7 @@ void ShardedOptimizer::sum_norms(at::Tensor& norms) {
   norms.copy_(own);
 }
 
-void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum,
+void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum,
                             const StepExtras& extras) {
   at::Tensor own = own_slice(params);
   StepExtras sliced = extras;

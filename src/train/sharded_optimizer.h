@@ -13,12 +13,14 @@ namespace tessera {
 // the memory. What it computes is the same, and so are its checkpoints: `state` is the whole state.
 class ShardedOptimizer {
  public:
-  ShardedOptimizer(const OptimizerConfig& config, const std::vector<ParamSpan>& spans, const at::Tensor& params,
-                   Communicator& communicator, bool sharded);
+  // lr: see Optimizer.
+  ShardedOptimizer(const OptimizerConfig& config, const LrRange& lr, const std::vector<ParamSpan>& spans,
+                   const at::Tensor& params, Communicator& communicator, bool sharded);
 
   // A collective when sharded. Arguments as Optimizer::step.
   // extras: average is of this rank's slice; copies are of the whole arena, and other slices' are left as they were.
-  void step(at::Tensor& params, const at::Tensor& grads, double lr, std::optional<double> momentum, const StepExtras& extras);
+  void step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum,
+            const StepExtras& extras);
 
   NamedTensors state();                        // a collective when sharded
   void load_state(const NamedTensors& state);  // rank 0's, on all ranks: a collective. Throws Error for one of another model

@@ -60,7 +60,8 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
       arena_(*model_, device, parameter_type(experiment.train.precision), experiment.train.channels_last),
       working_(*model_, arena_, experiment.train.precision),
       loss_(make_loss(experiment.loss, num_classes)),
-      optimizer_(experiment.optimizer, arena_.spans(), arena_.params(), world.gradients, options.sharded),
+      lr_(lr_range(experiment.optimizer, experiment.schedule, experiment.train.batch_size)),
+      optimizer_(experiment.optimizer, lr_, arena_.spans(), arena_.params(), world.gradients, options.sharded),
       average_(experiment.train.ema, *model_, arena_, optimizer_),
       scaler_(experiment.train.precision, device),
       unit_(has_batch_norm(*model_) ? std::min(experiment.train.norm_group, experiment.train.batch_size) : 1),
@@ -89,7 +90,6 @@ RankShare TrainStep::share_of(int rank) const {
 }
 
 StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
-  const OptimizerConfig& config = experiment_.optimizer;
   enter_step(step);
   set_up_backend(experiment_.train, device_, /*fixed_shapes=*/true);
   model_->train();
@@ -101,14 +101,15 @@ StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps,
   const StepTrace::Span span(trace_, "optimizer");
   enter_phase(RankPhase::kOptimizer);
   const at::NoGradGuard no_grad;
-  const GradientNorm gradient = clip_grad_norm(arena_.grads(), config.clip_norm, scaler_.numbers());
+  const GradientNorm gradient = clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers());
   result.grad_norm = gradient.norm;
-  result.lr = lr_at(experiment_.schedule, scaled_lr(config, experiment_.train.batch_size), step, total_steps, steps_per_epoch);
-  update(gradient, result.lr, momentum_at(experiment_.schedule, step, total_steps), ema.share);
+  const LrShares lr = lr_shares_at(experiment_.schedule, step, total_steps, steps_per_epoch);
+  result.lr = lr_.at(lr);
+  update(gradient, lr, momentum_at(experiment_.schedule, step, total_steps), ema.share);
   return result;
 }
 
-void TrainStep::update(const GradientNorm& gradient, double lr, std::optional<double> momentum, double average_share) {
+void TrainStep::update(const GradientNorm& gradient, const LrShares& lr, std::optional<double> momentum, double average_share) {
   StepExtras extras{.scale = {gradient.factor, scaler_.numbers()}};
   if (average_share > 0) {
     extras.average = average_.params();
@@ -123,9 +124,11 @@ void TrainStep::update(const GradientNorm& gradient, double lr, std::optional<do
 at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {
   enter_phase(RankPhase::kForward);
   const WorkingWeights::Scope working(working_);
-  StepInputs inputs(batch, sample_keys(experiment_.train.seed, step, batch.indices), *model_, num_classes_, device_,
+  StepInputs inputs(batch, sample_keys(experiment_.train.seed, step, batch.draws), *model_, num_classes_, device_,
                     share_.stand_ins);
   inputs.context = loss_->prepare(inputs.targets);
+  const at::Tensor& labels = inputs.targets.labels;
+  inputs.context.batch_pixels = experiment_.train.batch_size * labels.size(1) * labels.size(2);
   world_.gradients.sum(inputs.context.sums);
   inputs.aux_context = inputs.context;
   if (running_stats_) running_stats_->begin(share_.units);
@@ -275,7 +278,7 @@ at::Tensor TrainStep::forward_loss(StepInputs& inputs, const Pass& pass) {
   const at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, targets, inputs.context).value
                                                       : loss_->micro_loss(output.logits, targets, inputs.context).value;
   if (!output.aux.defined()) return loss;
-  return loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
+  return loss + aux_weight_of(experiment_) * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
 }
 
 void TrainStep::backward(const at::Tensor& loss) {

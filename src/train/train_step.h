@@ -27,7 +27,7 @@ namespace tessera {
 struct StepResult {
   at::Tensor loss;       // scalar: this rank's share of the loss of the global batch; the shares add up
   at::Tensor grad_norm;  // scalar, of the global gradient, before clipping
-  double lr = 0;
+  double lr = 0;         // of parameters without a multiplier
 };
 
 struct StepOptions {
@@ -63,7 +63,7 @@ class TrainStep {
 
  private:
   RankShare share_of(int rank) const;
-  void update(const GradientNorm& gradient, double lr, std::optional<double> momentum, double average_share);
+  void update(const GradientNorm& gradient, const LrShares& lr, std::optional<double> momentum, double average_share);
   at::Tensor forward_backward(const Batch& batch, int64_t step);
   void add_prediction_sums(StepInputs& inputs);
   at::Tensor run_passes(StepInputs& inputs);
@@ -83,6 +83,7 @@ class TrainStep {
   Arena arena_;
   WorkingWeights working_;
   std::unique_ptr<Loss> loss_;
+  LrRange lr_;
   ShardedOptimizer optimizer_;
   WeightAverage average_;
   LossScaler scaler_;

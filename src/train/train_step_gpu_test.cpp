@@ -147,7 +147,7 @@ void expect_recording_changes_nothing(const Experiment& e, const std::string& na
       step.run(batch, i, 100, 2);
       batch.images = batch.images.flip(2);
       batch.labels = batch.labels.roll(1, 0);
-      for (int64_t& id : batch.indices) ++id;
+      for (int64_t& draw : batch.draws) ++draw;
     }
     EXPECT_EQ(step.recorded(), recorded) << name;
     weights[recorded] = step.arena().params().cpu();

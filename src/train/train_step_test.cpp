@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <set>
+
 #include "dist/thread_ranks.h"
 #include "support/few_steps.h"
+#include "support/small_models.h"
+#include "tensor/step_context.h"
 
 namespace tessera {
 namespace {
@@ -33,6 +37,33 @@ class ThirstyModel : public SegmentationModel {
   int64_t limit_;
 };
 
+// Keeps what the samples of its last pass drew their random numbers by.
+class KeyKeeper : public SegmentationModel {
+ public:
+  explicit KeyKeeper(ModelPtr inner) : inner_(register_module("inner", std::move(inner))) {}
+  ModelOutput forward(const at::Tensor& x) override {
+    keys = step_context().sample_keys.clone();
+    return inner_->forward(x);
+  }
+  std::vector<std::string> head_prefixes() const override { return {}; }
+  at::Tensor keys;
+
+ private:
+  ModelPtr inner_;
+};
+
+// Three images in a batch of eight: each comes two or three times.
+TEST(TrainStep, SamplesThatComeAgainInABatchHaveDropoutOfTheirOwn) {
+  const Experiment e = tiny_experiment({"data.train.count=3", "train.micro_batch=0"});
+  const Batch batch = first_batch(e);
+  const auto model = std::make_shared<KeyKeeper>(make_model(e.model, {3, 4}, 1));
+  TrainStep(e, model, 4, at::kCPU).run(batch, 0, 10, 1);
+  std::set<int64_t> keys, samples(batch.indices.begin(), batch.indices.end());
+  for (int64_t i = 0; i < model->keys.numel(); ++i) keys.insert(model->keys[i].item<int64_t>());
+  EXPECT_EQ(samples.size(), 3U);
+  EXPECT_EQ(keys.size(), 8U);
+}
+
 // float64, so that only the order of sums differs: 1e-9 is far above its rounding and far below any real difference.
 TEST(TrainStep, MicroBatchChangesNothing) {
   for (const char* loss : {"ce", "ce_dice", "dice", "focal"}) {
@@ -46,6 +77,27 @@ TEST(TrainStep, MicroBatchChangesNothing) {
       EXPECT_LT(relative_difference(whole, weights_after(cut, 6, &part_buffers)), 1e-9) << loss << " " << micro;
       EXPECT_LT(relative_difference(whole_buffers, part_buffers), 1e-9) << loss << " " << micro;
     }
+  }
+}
+
+// lr_scaling only says how lr comes about: what it is multiplied by must not be seen anywhere else, as in the weight decay.
+TEST(TrainStep, AScaledRateIsThatRate) {
+  for (const char* type : {"sgd", "decoupled_sgd", "adamw"}) {
+    const std::vector<std::string> common{"train.precision=fp64", "optimizer.weight_decay=0.1",
+                                          std::string("optimizer.type=") + type};
+    const auto after = [&](std::vector<std::string> own) {
+      own.insert(own.end(), common.begin(), common.end());
+      return weights_after(own, 4);
+    };
+    const at::Tensor written = after({"optimizer.lr=0.08"});
+    EXPECT_LT(
+        relative_difference(written, after({"optimizer.lr=0.02", "optimizer.lr_scaling=linear", "optimizer.base_batch=2"})),
+        1e-12)
+        << type;
+    EXPECT_LT(relative_difference(written, after({"optimizer.lr=0.04", "optimizer.lr_scaling=sqrt", "optimizer.base_batch=2"})),
+              1e-12)
+        << type;
+    EXPECT_GT(relative_difference(written, after({"optimizer.lr=0.02"})), 1e-6) << type;
   }
 }
 
@@ -80,7 +132,10 @@ TEST(TrainStep, OutOfMemoryOnOneRankChangesNothing) {
                 batch.labels.index_select(0, at::tensor(positions)),
                 batch.max_value,
                 {}};
-      for (const int64_t position : positions) own.indices.push_back(batch.indices[static_cast<size_t>(position)]);
+      for (const int64_t position : positions) {
+        own.indices.push_back(batch.indices[static_cast<size_t>(position)]);
+        own.draws.push_back(batch.draws[static_cast<size_t>(position)]);
+      }
       for (int i = 0; i < 4; ++i) step.run(own, i, 100, 2);
       EXPECT_EQ(step.micro_batch(), limit == 3 ? 2 : 0);
       return at::cat({step.arena().params(), step.arena().buffers()});
@@ -167,6 +222,22 @@ TEST(TrainStep, BinaryModelHasOneChannel) {
   double last = first;
   for (int i = 1; i < 20; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
   EXPECT_LT(last, first);
+}
+
+// torchvision's reference training weighs the auxiliary loss by 0.5, mmsegmentation by 0.4.
+TEST(TrainStep, AuxiliaryLossHasTheWeightOfTheHeadsLibrary) {
+  const auto loss = [](const std::string& layout, const std::vector<std::string>& more) {
+    std::vector<std::string> settings{"model.fcn.aux.enabled=true", "model.fcn.layout=" + layout};
+    settings.insert(settings.end(), more.begin(), more.end());
+    const Experiment e = testing::small_model("fcn", settings);
+    TrainStep step(e, make_model(e.model, {3, 4}, 3), 4, at::kCPU);
+    return step.run(first_batch(e), 0, 100, 2).loss.item<double>();
+  };
+  for (const auto& [layout, weight] : {std::pair{"torchvision", 0.5}, std::pair{"mmseg", 0.4}}) {
+    const double plain = loss(layout, {"loss.aux_weight=0"}), whole = loss(layout, {"loss.aux_weight=1"});
+    ASSERT_GT(whole, plain + 0.1);
+    EXPECT_NEAR(loss(layout, {}), plain + weight * (whole - plain), 1e-5) << layout;
+  }
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ RunResult Trainer::run() {
                      total_steps_,     steps_per_epoch_, num_parameters_,      train_set_->size(),
                      val_set_->size(), device_.str(),    train_set_->classes()};
   for (auto& hook : hooks_) hook->on_start(info);
+  warn_of_average();
   RunResult result;
   std::string status;
   try {
@@ -58,6 +59,17 @@ RunResult Trainer::run() {
   return result;
 }
 
+void Trainer::warn(const std::string& text) {
+  if (text.empty()) return;
+  for (auto& hook : hooks_) hook->on_warning(state_.step, text);
+}
+
+void Trainer::warn_of_average() {
+  if (experiment_.eval.weights != EvalWeights::kAverage) return;
+  const int64_t evaluates_every = val_set_->size() > 0 ? interval(experiment_.eval.every, steps_per_epoch_, total_steps_) : 0;
+  warn(ema_warning(experiment_.train.ema, evaluates_every, total_steps_, steps_per_epoch_));
+}
+
 void Trainer::tell_failure(const std::string& reason) {
   for (auto& hook : hooks_) {
     try {
@@ -74,6 +86,7 @@ void Trainer::train_one_step() {
   const double waited = loader_->seconds_waited();
   enter_phase(RankPhase::kLoading);
   const Batch batch = loader_->next();
+  if (world_.is_first()) warn(first_labels_.look(batch));
   const StepResult result = step_->run(batch, state_.step, total_steps_, steps_per_epoch_);
   ++state_.step;
   meter_->add(experiment_.train.batch_size, loader_->seconds_waited() - waited);
@@ -138,6 +151,8 @@ void Trainer::evaluate() {
   if (last_eval_->num_images > 0 && last_eval_->images.empty() && world_.is_first())
     log_warn("not one labelled pixel in {} {}: no metric can be computed; `tessera data check` says what is in the masks",
              last_eval_->num_images, plural(last_eval_->num_images, "validation image"));
+  if (world_.is_first() && !std::exchange(warned_of_classes_, true))
+    warn(unmeasured_classes(last_eval_->report, train_set_->classes()));
   state_.evaluated_step = state_.step;
   double value = NAN;
   for (const auto& [name, metric] : named_values(last_eval_->report)) {

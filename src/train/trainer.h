@@ -8,6 +8,7 @@
 #include "data/loader.h"
 #include "dist/world.h"
 #include "train/checkpoint_store.h"
+#include "train/data_notes.h"
 #include "train/evaluator.h"
 #include "train/hooks/hook.h"
 #include "train/meter.h"
@@ -65,6 +66,8 @@ class Trainer {
   std::unique_ptr<WeightAverage::Scope> averaged_weights();
   void save();
   void report_bad_samples();
+  void warn(const std::string& text);  // empty: of nothing
+  void warn_of_average();              // where it will hardly leave the weights it began with
   void tell_failure(const std::string& reason);
   void log_step(const StepResult& result);
 
@@ -96,7 +99,8 @@ class Trainer {
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
   TrainState state_;
   int64_t saved_step_ = -1;
-  bool warned_of_nothing_ = false;
+  bool warned_of_nothing_ = false, warned_of_classes_ = false;
+  LabelWatch first_labels_;
   std::optional<EvalResult> last_eval_;
   Hooks hooks_;
   std::optional<StepMeter> meter_;

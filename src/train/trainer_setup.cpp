@@ -82,9 +82,9 @@ void Trainer::open_data() {
   val_set_ = make_dataset(experiment_.data, Split::kVal);
   const int num_classes = train_set_->classes().size();
   TSR_CHECK(train_set_->size() > 0, "the training set is empty; look at data.path and data.train");
-  TSR_CHECK(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
-            "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
-            experiment_.model.num_classes, num_classes);
+  TSR_CHECK_USAGE(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
+                  "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
+                  experiment_.model.num_classes, num_classes);
   TSR_CHECK(val_set_->size() == 0 || val_set_->classes().names == train_set_->classes().names,
             "training and validation data have different classes ({} and {}); they must be labelled alike", num_classes,
             val_set_->classes().size());
@@ -93,7 +93,10 @@ void Trainer::open_data() {
   val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);
-  if (world_.is_first()) samples_ = SampleNames(*train_set_, *val_set_);
+  train_set_->check_labels();
+  if (!world_.is_first()) return;
+  samples_ = SampleNames(*train_set_, *val_set_);
+  for (const std::string& note : data_notes(*train_set_, *val_set_, experiment_.train.batch_size)) log_warn("{}", note);
 }
 
 void Trainer::build_model() {

@@ -29,13 +29,14 @@ Blob own_bytes(std::vector<uint8_t> bytes) {
 }
 
 Blob map_file(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe without a writer is no reason to wait
   TSR_CHECK(file >= 0, "cannot read {}: {}", path.string(), std::strerror(errno));
   struct stat status {};
   const bool known = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   const auto size = static_cast<size_t>(known ? status.st_size : 0);
   void* start = size > 0 ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  if (start == MAP_FAILED) {  // pipes, empty files and file systems that cannot map are read in the plain way
+  if (start ==
+      MAP_FAILED) {  // empty files and file systems that cannot map are read in the plain way; devices are refused there
     ::close(file);
     return own_bytes(read_bytes(path));
   }

@@ -47,10 +47,36 @@ def encode(image, fmt, **options):
     return out.getvalue()
 
 
-def oriented(value):
+def orientation(value):
     exif = Image.Exif()
     exif[0x0112] = value
-    return encode(rgb(), "JPEG", quality=90, exif=exif)
+    return exif
+
+
+def oriented(value):
+    return encode(rgb(), "JPEG", quality=90, exif=orientation(value))
+
+
+def oddities():
+    """JPEGs that make libjpeg warn, though every pixel is there: bytes that belong to no segment (before the end, the frame header
+    and a restart marker), spectral limits of a progressive scan in a sequential one, a JFIF version of the future."""
+    plain, restarts = (encode(rgb(), "JPEG", quality=85, **options) for options in ({"subsampling": 2}, {"restart_marker_blocks": 1}))
+    for name, data, place in (("end", plain, len(plain) - 2), ("frame", plain, plain.index(b"\xff\xc0")),
+                              ("restart", restarts, restarts.index(b"\xff\xd0"))):
+        yield f"jpeg_bytes_before_{name}", data[:place] + b"\x11\x00\x22" + data[place:]
+    limits = plain.index(b"\xff\xda") + 11
+    yield "jpeg_spectral_limits", plain[:limits] + b"\0\0\0" + plain[limits + 3:]
+    version = plain.index(b"JFIF\0") + 5
+    yield "jpeg_jfif_9", plain[:version] + b"\x09" + plain[version + 1:]
+    adobe = encode(Image.fromarray(pattern(4), "CMYK"), "JPEG", quality=90)
+    transform = adobe.index(b"Adobe") + 11
+    yield "jpeg_adobe_7", adobe[:transform] + b"\x07" + adobe[transform + 1:]
+
+
+def late_exif(value):
+    """The chunk behind the pixels, where it may lie too, with the signature that only a JPEG should have."""
+    data = encode(rgb(), "PNG")
+    return data[:-12] + chunk(b"eXIf", orientation(value).tobytes()) + data[-12:]
 
 
 def chunk(kind, body):
@@ -107,6 +133,10 @@ def eight_bit_files():
     yield "jpeg_ycck", cmyk[:adobe] + b"\x02" + cmyk[adobe + 1:]
     for value in range(2, 9):
         yield f"jpeg_oriented_{value}", oriented(value)
+        yield f"png_oriented_{value}", encode(rgb(), "PNG", exif=orientation(value))
+    yield "png_oriented_late", late_exif(6)
+    yield "png_p4_oriented", encode(palette_image(), "PNG", bits=4, exif=orientation(8))
+    yield from oddities()
     yield "tiff_l", encode(grey(), "TIFF")
     yield "tiff_rgb_lzw", encode(rgb(), "TIFF", compression="tiff_lzw")
     yield "tiff_rgb_deflate", encode(rgb(), "TIFF", compression="tiff_adobe_deflate")

@@ -64,12 +64,19 @@ def cases():
     yield "ce_smoothing", {"type": "ce", "label_smoothing": 0.1}, lambda x, y: ce(x, y, ignore_index=-1, label_smoothing=0.1)
     yield ("ce_weights_smoothing", {"type": "ce", "class_weights": weights, "label_smoothing": 0.2},
            lambda x, y: ce(x, y, tensor_weights, ignore_index=-1, label_smoothing=0.2))
+    # mmsegmentation's CrossEntropyLoss unless avg_non_ignore is set: ignored pixels are 0 and count.
+    yield ("ce_mean_all", {"type": "ce", "mean": "all"}, lambda x, y: ce(x, y, ignore_index=-1, reduction="none").mean())
+    yield ("ce_weights_mean_all", {"type": "ce", "class_weights": weights, "mean": "all"},
+           lambda x, y: ce(x, y, tensor_weights, ignore_index=-1, reduction="none").mean())
     yield "focal", {"type": "focal"}, lambda x, y: focal(x, y, 2.0)
     yield "focal_half", {"type": "focal", "focal_gamma": 0.5}, lambda x, y: focal(x, y, 0.5)
+    yield ("focal_mean_all", {"type": "focal", "mean": "all"}, lambda x, y: focal(x, y, 2.0) * (y >= 0).sum() / y.numel())
     yield "dice", {"type": "dice"}, lambda x, y: dice(x.softmax(1), y, 1e-5, range(C))
     yield "dice_smooth_1", {"type": "dice", "dice_smooth": 1.0}, lambda x, y: dice(x.softmax(1), y, 1.0, range(C))
     yield ("ce_dice", {"type": "ce_dice", "ce_weight": 0.375, "dice_weight": 1.125},
            lambda x, y: 0.375 * ce(x, y, ignore_index=-1) + 1.125 * dice(x.softmax(1), y, 1e-5, range(C)))
+    yield ("ce_dice_mean_all", {"type": "ce_dice", "mean": "all"},
+           lambda x, y: ce(x, y, ignore_index=-1, reduction="none").mean() + dice(x.softmax(1), y, 1e-5, range(C)))
     yield "bce", {"type": "bce"}, bce
     yield "bce_weights", {"type": "bce", "class_weights": [0.5, 2.0]}, lambda x, y: bce(x, y, [0.5, 2.0])
     yield "bce_smoothing", {"type": "bce", "label_smoothing": 0.1}, lambda x, y: bce(x, y, None, 0.1)

@@ -1,4 +1,5 @@
-"""Ten-step trajectories of torch.optim (lamb: timm.optim) in float64, gradient clipping, and learning rate schedules.
+"""Ten-step trajectories of torch.optim (lamb: timm.optim) in float64, gradient clipping, and learning rate schedules (also
+of groups with rates of their own, poly with a final rate: mmengine).
 
 Parameters and gradients are made from integers by both sides. Three parameters lie in a row: a backbone weight (5 values), a
 backbone bias (3), a head weight (4).
@@ -10,6 +11,7 @@ import warnings
 
 import timm.optim
 import torch
+from mmengine.optim.scheduler import PolyLR
 from torch.optim import lr_scheduler as schedulers
 
 SIZES = [5, 3, 4]
@@ -50,7 +52,20 @@ class DecoupledSgd:
                 p.data.add_(update, alpha=-group["lr"])
 
 
-def trajectory(config):
+def scheduled_rates(base_rates, make):
+    """The learning rates of groups, step by step, as a scheduler of torch or mmengine sets them."""
+    groups = [{"params": [torch.zeros(1, requires_grad=True)], "lr": lr} for lr in base_rates]
+    optimizer = torch.optim.SGD(groups)
+    scheduler = make(optimizer)
+    rows = []
+    for _ in range(STEPS):
+        rows.append([group["lr"] for group in optimizer.param_groups])
+        optimizer.step()
+        scheduler.step()
+    return rows
+
+
+def trajectory(config, make_schedule=None):
     params = [p.clone().requires_grad_() for p in initial()]
     lr, decay = config["lr"], config.get("weight_decay", 0.0)
     bias_decay = decay if config.get("decay_norm_and_bias", False) else 0.0
@@ -65,14 +80,18 @@ def trajectory(config):
     if kind == "lamb":  # biases follow their weights' length only when they decay like weights
         groups[1]["always_adapt"] = config.get("decay_norm_and_bias", False)
         optimizer = timm.optim.Lamb(groups, **adam, max_grad_norm=None, always_adapt=True)
+    factors = [1.0, 1.0, multiplier]
+    rates = [[lr_of(step, lr) * factor for factor in factors] for step in range(STEPS)]
+    if make_schedule:
+        rates = scheduled_rates([lr * factor for factor in factors], make_schedule)
     rows = []
     for step in range(STEPS):
         for p, g in zip(params, gradient(step).split(SIZES)):
             p.grad = g.clone()
         if config.get("clip_norm"):
             torch.nn.utils.clip_grad_norm_(params, config["clip_norm"])
-        for group, factor in zip(optimizer.param_groups, [1.0, 1.0, multiplier]):
-            group["lr"] = lr_of(step, lr) * factor
+        for group, rate in zip(optimizer.param_groups, rates[step]):
+            group["lr"] = rate
         optimizer.step()
         rows.append(torch.cat([p.detach() for p in params]).tolist())
     return rows
@@ -96,6 +115,20 @@ def optimizer_configs():
     yield {"type": "lamb", "lr": 0.05}
     yield {"type": "lamb", "lr": 0.02, "betas": [0.8, 0.95], "eps": 1e-3, **everywhere}
     yield {"type": "lamb", "lr": 0.01, "clip_norm": 1.5, **grouped}
+
+
+def scheduled():
+    """Optimizers under a schedule that ends at a rate of its own, with a head that learns faster or slower than the rest."""
+    s = schedulers
+    cosine = {"type": "cosine", "final_lr": 0.002}, lambda o: s.CosineAnnealingLR(o, T_max=STEPS, eta_min=0.002)
+    poly = {"type": "poly", "power": 0.9, "final_lr": 0.002}, lambda o: PolyLR(o, eta_min=0.002, power=0.9, end=STEPS)
+    warm = ({"type": "cosine", "final_lr": 0.002, "warmup": "3ba", "warmup_start": 0.1},
+            lambda o: after_warmup(o, 0.1, 3, lambda p: s.CosineAnnealingLR(p, T_max=STEPS - 3, eta_min=0.002)))
+    for kind in ("sgd", "decoupled_sgd", "adam", "adamw", "lamb"):
+        for settings, make in (cosine, poly, warm):
+            for multiplier in (10.0, 0.5):
+                config = {"type": kind, "lr": 0.02, "weight_decay": 0.05, "head_lr_multiplier": multiplier}
+                yield {"config": config, "schedule": settings, "params": trajectory(config, make)}
 
 
 def schedule(base, total, make, momentum=False):
@@ -151,7 +184,7 @@ def main(folder):
         norm = torch.nn.utils.clip_grad_norm_([parameter], max_norm)
         clip.append({"max_norm": max_norm, "norm": norm.item(), "clipped": parameter.grad.tolist()})
     out = {"optimizers": [{"config": c, "params": trajectory(c)} for c in optimizer_configs()], "clip": clip,
-           "schedules": list(schedules())}
+           "schedules": list(schedules()), "scheduled": list(scheduled())}
     (pathlib.Path(folder) / "torch_optim.json").write_text(json.dumps(out) + "\n")
 
 

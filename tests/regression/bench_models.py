@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from support import Folder, check, program
+from support import TINY, Folder, check, program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ONE_EACH = ["deeplabv3_r50", "deeplabv3plus_r50", "fcn_r50", "pspnet_r50", "segmenter_ti16", "unet_microscopy", "unet_r34", "upernet_r50",
@@ -20,7 +20,18 @@ def bench(folder, *arguments):
                           capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
 
 
+def an_epoch_of_bench_step_is_one_of_a_run():
+    """Two steps of 8 of 16 images are an epoch, so behind the milestone the weights, and with them the loss of the one batch, stand still."""
+    done = subprocess.run([program(), "bench", "step", *TINY, "data.train.count=16", "model.unet.dropout=0", "schedule.type=step",
+                           "schedule.milestones=[1ep]", "schedule.gamma=1e-300", "--steps", "5", "--warmup", "0"],
+                          capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
+    check(done.returncode == 0, done.stderr)
+    losses = json.loads(done.stdout)["losses"]
+    check(losses[0] != losses[1] != losses[2] and losses[2] == losses[3] == losses[4], f"an epoch is not 2 steps: {losses}")
+
+
 if __name__ == "__main__":
+    an_epoch_of_bench_step_is_one_of_a_run()
     used = {next(line.split()[1] for line in (ROOT / f"configs/base/models/{name}.yaml").read_text().splitlines() if "name:" in line)
             for name in ONE_EACH}
     registered = set(re.findall(r"^TESSERA_MODEL\((\w+)\)", (ROOT / "src/nn/models.def").read_text(), re.M))

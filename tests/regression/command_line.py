@@ -118,7 +118,48 @@ def data_is_looked_at(folder):
     check("train: 0 usable samples of 30; 30 unusable" in out and out.count("not an image") == 10 and "data.normalize" not in out, out)
 
 
+def silence_is_broken(folder):
+    """What a run should say of its data by itself: 0/255 masks, repeated and shared images, absent classes, unlabelled pixels, files
+    without an end."""
+    data = folder / "data"
+    make_data(data, count=10)
+    options = [f"data.path={data}", "data.classes=[ground,disc]", "model.unet.channels=[4]", "train.duration=4ba", "train.batch_size=4", "run.pictures=0",
+               "data.train.transforms=[{random_crop: {size: 32}}]"]
+    binary = "data.labels.binary=true"
+    for command in (["train"], ["data", "check"]):
+        _, errors = tessera(*command, *options, *([f"run.dir={folder}/x"] if command == ["train"] else []), expect=2)
+        check("the masks hold no values but 0 and 255 (8 of 8 looked at)" in errors and "Set data.labels.binary=true if 255 marks 'disc'" in errors, errors)
+    check(not (folder / "x").exists(), "a refused run left its folder")
+
+    _, errors = tessera("train", *options, binary, "train.batch_size=100", "data.val.images=images", "data.val.masks=masks", f"run.dir={folder}/many")
+    check("train.batch_size=100 is more than the 10 training images: each comes 10 times in a batch" in errors, errors)
+    check("10 of 10 validation images are training images too" in errors, errors)
+    _, errors = tessera("train", *options, binary, f"run.dir={folder}/good")
+    for said in ("is more than the", "are training images too", "no labelled pixel", "is labelled"):
+        check(said not in errors, errors)
+    _, errors = tessera("eval", "-w", folder / "good", "data.labels.binary=false", expect=2)
+    check("the masks hold no values but 0 and 255 (2 of 2 looked at)" in errors, errors)
+
+    _, errors = tessera("train", *options, "data.labels.ignore=[255]", f"run.dir={folder}/absent")
+    missing = "1 of 2 classes have no labelled pixel in the images measured: disc"
+    check(errors.count(missing) == 1, errors)
+    check(any(missing in line.get("text", "") for line in log_lines(folder / "absent") if line["type"] == "warning"), "log.jsonl lacks the warning")
+    _, errors = tessera("eval", "-w", folder / "absent")
+    check(missing in errors, errors)
+    _, errors = tessera("train", *options, binary, "data.labels.ignore=[0,255]", f"run.dir={folder}/nothing")
+    check("not one pixel of the first 12 training samples is labelled" in errors, errors)
+
+    write_png(data / "masks/endless.png", 40, 32, lambda y, x: 0)
+    for place, arguments, code in [("c.yaml", ["train", folder / "c.yaml"], 2), ("data/images/endless.png", ["data", "check", *options, binary], 1)]:
+        (folder / place).symlink_to("/dev/zero")
+        out, errors = tessera(*arguments, expect=code)
+        check(f"{folder / place}: it is a device, a file was expected" in out + errors, out + errors)
+    out, _ = tessera("config", "show", "/dev/stdin", stdin="optimizer: {lr: 0.125}\n")
+    check("lr: 0.125" in out, out)
+
+
 def mistakes(folder):
+    synthetic = ["data.type=synthetic", "data.train.count=20", "model.unet.channels=[4]", f"run.dir={folder}/x"]
     (folder / "c.yaml").write_text("optimiser: {lr: 1}\n")
     for arguments, expected in [
         (["train", folder / "c.yaml"], "c.yaml:1: unknown key 'optimiser', did you mean 'optimizer'?"),
@@ -136,6 +177,17 @@ def mistakes(folder):
         (["train", "-m", "unett", "data.type=synthetic", f"run.dir={folder}/x"], "did you mean 'unet'?"),
         (["train", "train.device=cuda:7", "data.type=synthetic", f"run.dir={folder}/x"], "no device cuda:7"),
         (["train", "train.device=gpu", "data.type=synthetic", f"run.dir={folder}/x"], "expects auto, cpu, cuda or cuda:N"),
+        (["train", *synthetic, "loss.class_weights=[1,2,3]"], "expected 2 loss.class_weights, one per class, got 3"),
+        (["train", *synthetic, "optimizer.betas=[0.9]"], "expected optimizer.betas of two numbers below 1, e.g. [0.9, 0.999], got [0.9]"),
+        (["train", *synthetic, "data.palette=[[0,0,0]]"], "data.palette has 1 colours, but there are 2 classes"),
+        (["train", *synthetic, "data.palette=[[0,0,0],[0,0,300]]"], "has the value 300, expected 0 to 255"),
+        (["train", *synthetic, "model.num_classes=7"], "model.num_classes is 7, but the data has 2 classes"),
+        (["train", *synthetic, "data.synthetic.kind=shapes", "data.synthetic.num_classes=3", "loss.type=bce"], "loss.type bce needs exactly 2 classes"),
+        (["train", *synthetic, "schedule.type=step"], "needs schedule.milestones"),
+        (["train", *synthetic, "schedule.final_lr=1"], "schedule.final_lr is 1, above the learning rate 0.01"),
+        (["train", *synthetic, "train.duration=99999999999999999999ba"], "expected a duration of at most 1e+12"),
+        (["train", *synthetic, "train.duration=9e11ep"], "the duration 900000000000ep is"),
+        (["train", "data.type=pairs", "data.classes=[a,b]", f"run.dir={folder}/x"], "data.path is not set"),
         (["config", "explain", "optimizer.lrr"], "did you mean 'optimizer.lr'?"),
         (["nonsense"], "tessera --help"),
         (["trian"], "no command 'trian', did you mean 'train'?"),
@@ -176,7 +228,7 @@ def help_and_shells():
 
 if __name__ == "__main__":
     help_and_shells()
-    for part in (mistakes, data_is_looked_at, happy_path, bad_sample_is_quarantined):
+    for part in (mistakes, data_is_looked_at, silence_is_broken, happy_path, bad_sample_is_quarantined):
         with Folder() as temporary:
             part(temporary)
         print(f"{part.__name__}: ok")

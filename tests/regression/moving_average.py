@@ -67,6 +67,17 @@ def main():
         _, errors = tessera("train", *OPTIONS, "train.ema.smoothing=0.9", f"run.dir={folder}/both", expect=2)
         check("one follows from the other" in errors, errors)
 
+        # An average that hardly leaves the weights it began with is warned of, in the run's log too; the warm-up makes it leave.
+        slow = [*OPTIONS, "train.ema.half_life=0ba", "train.ema.smoothing=0.999", "train.ema.start=0ba", "train.ema.update_interval=1ba"]
+        expected = "99 % are still those of step 0 at the end of the run (step 12), 100 % at the first evaluation (step 4)"
+        _, errors = tessera("train", *slow, f"run.dir={folder}/slow")
+        check("(step 4)" in errors and "of the averaged weights, 99 % still those of step 0: mean IoU" in errors, errors)
+        check(expected in errors and any(expected in line.get("text", "") for line in log_lines(folder / "slow")), errors)
+        _, errors = tessera("train", *slow, "train.ema.warmup=true", f"run.dir={folder}/warm")
+        check("are still those" not in errors, errors)
+        _, errors = tessera("train", *slow, "eval.weights=raw", f"run.dir={folder}/raw")
+        check("are still those" not in errors, errors)
+
         # Another run that starts from this one, by its folder, starts from the average.
         frozen = [*OPTIONS, "optimizer.type=sgd", "optimizer.weight_decay=0", "optimizer.lr=1e-300", "train.duration=1ba", "train.ema.half_life=0ba"]
         _, errors = tessera("train", *frozen, f"run.dir={folder}/tuned", f"model.pretrained={last}")

@@ -26,6 +26,7 @@ inline LossConfig loss_config(const nlohmann::json& values) {
   const auto& names = EnumNames<LossType>::names;
   const auto found = std::find(names.begin(), names.end(), values.at("type").get<std::string>());
   config.type = static_cast<LossType>(found - names.begin());
+  if (values.value("mean", std::string("labelled")) == "all") config.mean = LossMean::kAll;
   config.ce_weight = values.value("ce_weight", config.ce_weight);
   config.dice_weight = values.value("dice_weight", config.dice_weight);
   config.class_weights = values.value("class_weights", config.class_weights);

@@ -12,7 +12,7 @@ namespace {
 
 fs::path challenge_root(const DataConfig& config, const SplitConfig& split) {
   const fs::path given = root_of(config, split);
-  TSR_CHECK(!given.empty(), "data.path is not set: give the folder ADEChallengeData2016");
+  TSR_CHECK_USAGE(!given.empty(), "data.path is not set: give the folder ADEChallengeData2016");
   const fs::path inner = given / "ADEChallengeData2016";
   return fs::is_directory(inner) ? inner : given;
 }

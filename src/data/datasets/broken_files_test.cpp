@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstring>
@@ -74,6 +75,19 @@ TEST_F(BrokenFiles, NoUsualFolder) {
   fs::rename(folder_ / "masks", folder_ / "truth");
   EXPECT_CONTAINS(open_error(), "set data.train.masks: none of the usual folders (masks, annotations, labels, mask)");
   EXPECT_CONTAINS(open_error(), "truth");
+}
+
+TEST_F(BrokenFiles, WhatHasNoEndIsABadSample) {
+  fs::create_symlink("/dev/zero", folder_ / "images/zeros.png");
+  write_mask(folder_ / "masks/zeros.png");
+  EXPECT_CONTAINS(fault_of("zeros"), "images/zeros.png: it is a device, a file was expected");
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  write_image(folder_ / "images/odd.png");
+  fs::create_symlink(folder_ / "pipe", folder_ / "masks/odd.png");
+  EXPECT_CONTAINS(fault_of("odd"), "masks/odd.png: it is a pipe, a file was expected");
+  fs::create_symlink("/dev/zero", folder_ / "val.txt");
+  config_.val.list = "val.txt";
+  EXPECT_CONTAINS(open_error(), "val.txt: it is a device, a file was expected");
 }
 
 TEST_F(BrokenFiles, EmptyFolder) {

@@ -23,12 +23,12 @@ void refuse_duplicates(const std::vector<std::string>& names) {
 }  // namespace
 
 ClassTable make_class_table(const DataConfig& config, std::vector<std::string> names, std::vector<Color> known_palette) {
-  TSR_CHECK(config.classes.empty() || config.classes.size() == names.size(),
-            "data.classes has {} names, but this data has {} classes; give one name per class or leave data.classes out",
-            config.classes.size(), names.size());
+  TSR_CHECK_USAGE(config.classes.empty() || config.classes.size() == names.size(),
+                  "data.classes has {} names, but this data has {} classes; give one name per class or leave data.classes out",
+                  config.classes.size(), names.size());
   refuse_duplicates(config.classes);
-  TSR_CHECK(names.size() <= static_cast<size_t>(std::numeric_limits<int16_t>::max()), "{} classes; at most {} are possible",
-            names.size(), std::numeric_limits<int16_t>::max());
+  TSR_CHECK_USAGE(names.size() <= static_cast<size_t>(std::numeric_limits<int16_t>::max()),
+                  "{} classes; at most {} are possible", names.size(), std::numeric_limits<int16_t>::max());
   ClassTable table;
   table.names = config.classes.empty() ? std::move(names) : config.classes;
   for (std::string& name : table.names) name = json_name(name);  // the form in which a checkpoint gives them back
@@ -36,16 +36,17 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
     table.palette = known_palette.empty() ? default_palette(table.size()) : std::move(known_palette);
     return table;
   }
-  TSR_CHECK(config.palette.size() == table.names.size(),
-            "data.palette has {} colours, but there are {} classes; give one [r, g, b] per class or leave data.palette out",
-            config.palette.size(), table.names.size());
+  TSR_CHECK_USAGE(
+      config.palette.size() == table.names.size(),
+      "data.palette has {} colours, but there are {} classes; give one [r, g, b] per class or leave data.palette out",
+      config.palette.size(), table.names.size());
   for (size_t k = 0; k < config.palette.size(); ++k) {
     const std::vector<int64_t>& rgb = config.palette[k];
-    TSR_CHECK(rgb.size() == 3, "data.palette: the colour of class {} has {} numbers, expected [r, g, b]", k, rgb.size());
+    TSR_CHECK_USAGE(rgb.size() == 3, "data.palette: the colour of class {} has {} numbers, expected [r, g, b]", k, rgb.size());
     Color color{};
     for (size_t c = 0; c < 3; ++c) {
-      TSR_CHECK(rgb[c] >= 0 && rgb[c] <= 255, "data.palette: the colour of class {} has the value {}, expected 0 to 255", k,
-                rgb[c]);
+      TSR_CHECK_USAGE(rgb[c] >= 0 && rgb[c] <= 255, "data.palette: the colour of class {} has the value {}, expected 0 to 255",
+                      k, rgb[c]);
       color[c] = static_cast<uint8_t>(rgb[c]);
     }
     table.palette.push_back(color);

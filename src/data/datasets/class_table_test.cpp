@@ -39,14 +39,14 @@ TEST(ClassTable, ANameGivenTwiceIsRefused) {
 TEST(ClassTable, LengthsMustMatch) {
   DataConfig config;
   config.classes = {"x"};
-  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), UsageError);
   config.classes.clear();
   config.palette = {{0, 0, 0}};
-  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), UsageError);
   config.palette = {{0, 0, 0}, {1, 2}};
-  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), UsageError);
   config.palette = {{0, 0, 0}, {1, 2, 256}};
-  EXPECT_THROW(make_class_table(config, {"a", "b"}), Error);
+  EXPECT_THROW(make_class_table(config, {"a", "b"}), UsageError);
 }
 
 }  // namespace

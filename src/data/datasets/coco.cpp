@@ -16,7 +16,7 @@ namespace tessera {
 CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config.coco), options_(decode_options(config)) {
   const SplitConfig& own = split_of(config, split);
   const fs::path root = root_of(config, own);
-  TSR_CHECK(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
+  TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
   const std::string year = fmt::format("{}2017", name_of(split));
   images_ = root / (own.images.empty() ? year : own.images);
   json_ = root / (own.masks.empty() ? "annotations/instances_" + year + ".json" : own.masks);
@@ -109,7 +109,7 @@ LabelMap CocoDataset::draw(const Item& item) const {
 
 Sample CocoDataset::get(int64_t index) const {
   const Item& item = items_.at(static_cast<size_t>(index));
-  const fs::path path = images_ / item.image.file_name;
+  const fs::path path = image_file(index);
   Sample sample = load_image_sample(item.id, path, options_);
   attach_labels(sample, draw(item), path, fmt::format("of image {} in {}", item.image.id, json_.string()));
   return sample;

@@ -22,6 +22,7 @@ class CocoDataset : public Dataset {
   Sample get(int64_t index) const override;
   std::string id(int64_t index) const override { return items_.at(static_cast<size_t>(index)).id; }
   const ClassTable& classes() const override { return classes_; }
+  fs::path image_file(int64_t index) const override { return images_ / items_.at(static_cast<size_t>(index)).image.file_name; }
 
  private:
   // An image and its part of annotations_.

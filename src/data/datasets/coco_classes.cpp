@@ -52,8 +52,8 @@ CocoClassMap map_coco_classes(const CocoConfig& config, std::span<const CocoCate
   TSR_CHECK(!categories.empty(), "the instances file has no categories, so there are no classes to learn");
   CocoClassMap map;
   map.names = object_names(config.classes, categories);
-  TSR_CHECK(config.background || map.names.size() > 1,
-            "data.coco.background=false leaves the one class '{}'; set data.coco.background=true", map.names.front());
+  TSR_CHECK_USAGE(config.background || map.names.size() > 1,
+                  "data.coco.background=false leaves the one class '{}'; set data.coco.background=true", map.names.front());
   const int first = config.background ? 1 : 0;
   for (size_t i = 0; i < categories.size(); ++i) {
     const auto place = std::find(map.names.begin(), map.names.end(), class_name(config.classes, categories[i]));

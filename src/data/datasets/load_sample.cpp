@@ -31,9 +31,10 @@ Sample load_image_sample(const std::string& id, const fs::path& path, const Deco
   return sample;
 }
 
-LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes) {
+LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
+                     bool exif_orientation) {
   try {
-    return apply_label_rules(decode_mask(read_bytes(path)), rules, num_classes);
+    return apply_label_rules(decode_mask(read_bytes(path), exif_orientation), rules, num_classes);
   } catch (const Error& error) {
     throw_bad_sample(id, path, error);
   }

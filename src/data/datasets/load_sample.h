@@ -15,7 +15,8 @@ DecodeOptions decode_options(const DataConfig& config);
 // A sample with its image read and its placement set, without labels yet.
 Sample load_image_sample(const std::string& id, const fs::path& path, const DecodeOptions& options);
 
-LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes);
+LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
+                     bool exif_orientation);
 
 // Joins labels to their image; `labels_from` names where they came from when the sizes differ.
 void attach_labels(Sample& sample, LabelMap labels, const fs::path& image_path, const std::string& labels_from);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "data/datasets/load_sample.h"
+#include "data/datasets/object_masks.h"
 
 namespace tessera {
 
@@ -13,9 +14,13 @@ Sample PairDataset::get(int64_t index) const {
   const FilePair& pair = pairs_.at(static_cast<size_t>(index));
   if (pair.mask.empty()) throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
   Sample sample = load_image_sample(pair.stem, pair.image, options_);
-  LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size());
+  LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size(), options_.exif_orientation);
   attach_labels(sample, std::move(labels), pair.image, pair.mask.string());
   return sample;
+}
+
+void PairDataset::check_labels() const {
+  refuse_unmarked_objects(pairs_, rules_, classes_.names);
 }
 
 }  // namespace tessera

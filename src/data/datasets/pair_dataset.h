@@ -18,6 +18,8 @@ class PairDataset : public Dataset {
   Sample get(int64_t index) const override;
   std::string id(int64_t index) const override { return pairs_.at(static_cast<size_t>(index)).stem; }
   const ClassTable& classes() const override { return classes_; }
+  fs::path image_file(int64_t index) const override { return pairs_.at(static_cast<size_t>(index)).image; }
+  void check_labels() const override;  // see refuse_unmarked_objects
 
  private:
   std::vector<FilePair> pairs_;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/name_hash.h"
+#include "core/name_list.h"
 #include "core/rng.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/load_sample.h"
@@ -48,7 +49,7 @@ fs::path find_folder(const fs::path& root, const std::string& given, std::span<c
 
 std::vector<FilePair> find_pairs(const DataConfig& config, const SplitConfig& split, Split which) {
   const fs::path root = root_of(config, split);
-  TSR_CHECK(!root.empty(), "data.path is not set: give the folder that holds the images and masks");
+  TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and masks");
   TSR_CHECK(fs::is_directory(root), "data.path: no such folder: {}", root.string());
   const std::string key = fmt::format("data.{}.", name_of(which));
   const fs::path images = find_folder(root, split.images, kImageFolders, key + "images");
@@ -81,19 +82,16 @@ std::vector<bool> draw_held_out(const DataConfig& config, const std::vector<size
 
 // A model that has seen what it is measured on looks better than it is.
 void refuse_overlap(const std::vector<FilePair>& pairs, const std::vector<size_t>& train, const std::vector<size_t>& val) {
-  constexpr size_t kNamesShown = 10;
   const std::set<size_t> trained(train.begin(), train.end());
   std::vector<std::string> both;
   for (size_t i : val) {
     if (trained.contains(i)) both.push_back(pairs[i].stem);
   }
   if (both.empty()) return;
-  const size_t count = both.size();
-  if (count > kNamesShown) both.resize(kNamesShown);
   fail(
-      "data.train.list and data.val.list share {} of {} validation samples: {}{}; take them out of one list (to measure on "
+      "data.train.list and data.val.list share {} of {} validation samples: {}; take them out of one list (to measure on "
       "training data on purpose, use eval --train-split)",
-      count, val.size(), fmt::join(both, ", "), count > kNamesShown ? ", ..." : "");
+      both.size(), val.size(), name_list(both));
 }
 
 std::vector<size_t> choose(const DataConfig& config, Split split, const std::vector<FilePair>& pairs) {
@@ -123,7 +121,8 @@ std::vector<size_t> choose(const DataConfig& config, Split split, const std::vec
 
 std::vector<std::string> class_names(const DataConfig& config) {
   if (!config.classes.empty()) return config.classes;
-  TSR_CHECK(config.labels.binary, "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
+  TSR_CHECK_USAGE(config.labels.binary,
+                  "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
   return {"background", "foreground"};
 }
 

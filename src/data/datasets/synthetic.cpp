@@ -15,7 +15,7 @@ constexpr int64_t kValImages = 40;
 
 std::vector<std::string> names_of(const SyntheticConfig& config) {
   if (config.kind == SyntheticKind::kCells) return {"background", "nucleus"};
-  TSR_CHECK(config.num_classes >= 2, "data.synthetic.num_classes is {}, expected at least 2", config.num_classes);
+  TSR_CHECK_USAGE(config.num_classes >= 2, "data.synthetic.num_classes is {}, expected at least 2", config.num_classes);
   return shape_names(static_cast<int>(config.num_classes));
 }
 
@@ -27,9 +27,9 @@ SyntheticDataset::SyntheticDataset(const DataConfig& config, Split split)
       channels_(static_cast<int>(config.channels)),
       count_(split_of(config, split).count),
       classes_(make_class_table(config, names_of(config.synthetic))) {
-  TSR_CHECK(channels_ == 1 || channels_ == 3, "data.channels is {}; synthetic images have 1 or 3", channels_);
-  TSR_CHECK(split_of(config, split).list.empty(), "data.{}.list has no meaning for synthetic data; set data.{}.count",
-            name_of(split), name_of(split));
+  TSR_CHECK_USAGE(channels_ == 1 || channels_ == 3, "data.channels is {}; synthetic images have 1 or 3", channels_);
+  TSR_CHECK_USAGE(split_of(config, split).list.empty(), "data.{}.list has no meaning for synthetic data; set data.{}.count",
+                  name_of(split), name_of(split));
   if (count_ == 0) count_ = split == Split::kTrain ? kTrainImages : kValImages;
 }
 

@@ -69,9 +69,9 @@ Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors)
   return make_pipeline(split_of(config, split).transforms, fixed ? config.normalize.mean : Fill{}, colors);
 }
 
-void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t index) {
+void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw) {
   if (sample.placement.original == Size{}) sample.placement = whole_image(sample.image.size());
-  const Rng rng(seed, Stream::kAugment, epoch, index);
+  const Rng rng(seed, Stream::kAugment, epoch, draw);
   for (size_t k = 0; k < pipeline.size(); ++k) pipeline[k]->apply(sample, rng.fork(static_cast<uint32_t>(k)));
 }
 

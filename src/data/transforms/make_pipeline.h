@@ -20,8 +20,9 @@ Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& 
 // rounding of bytes); the other modes find their zero image by image, and the fill is 0.
 Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors = ColorPlace::kLoader);
 
-// Applies the pipeline to sample `index`. What happens is a function of (seed, epoch, index): transform k draws from its own
-// sequence, so neither threads nor ranks nor the other transforms change what it does.
-void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t index);
+// Applies the pipeline to a sample. What happens is a function of (seed, epoch, draw): the sample's index, or another number
+// where it comes again in an epoch (Pick::draw). Transform k draws from its own sequence, so neither threads nor ranks nor the
+// other transforms change what it does.
+void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw);
 
 }  // namespace tessera

@@ -27,7 +27,7 @@ double ratio_kept_factor(Size image, Size base, double s, JitterSide side) {
 }  // namespace
 
 ScaleJitter::ScaleJitter(const ScaleJitterConfig& config) : config_(config) {
-  TSR_CHECK(config.min <= config.max, "scale_jitter: min is {}, larger than max {}; swap them", config.min, config.max);
+  TSR_CHECK_USAGE(config.min <= config.max, "scale_jitter: min is {}, larger than max {}; swap them", config.min, config.max);
 }
 
 void ScaleJitter::apply(Sample& sample, Rng rng) const {

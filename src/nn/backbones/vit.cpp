@@ -27,6 +27,15 @@ VitOptions vit_options(VitBackbone backbone) {
   return options;
 }
 
+PositionFit position_fit(PositionResize how) {
+  switch (how) {
+    case PositionResize::kBicubic: return PositionFit::kBicubic;
+    case PositionResize::kBicubicPlain: return PositionFit::kBicubicPlain;
+    case PositionResize::kBilinear: break;
+  }
+  return PositionFit::kBilinear;
+}
+
 VitOptions vit_options(const VitConfig& config, int64_t in_channels) {
   VitOptions options = vit_options(config.backbone);
   options.in_channels = in_channels;
@@ -46,9 +55,9 @@ VitOptions vit_options(const VitConfig& config, int64_t in_channels) {
 }
 
 VitImpl::VitImpl(const VitOptions& options) : options_(options) {
-  TSR_CHECK(options.image_size.height > 0 && options.image_size.width > 0,
-            "a vision transformer needs an image_size of at least 1x1, got {}x{}", options.image_size.height,
-            options.image_size.width);
+  TSR_CHECK_USAGE(options.image_size.height > 0 && options.image_size.width > 0,
+                  "a vision transformer needs an image_size of at least 1x1, got {}x{}", options.image_size.height,
+                  options.image_size.width);
   patch_embed_ = register_module("patch_embed", PatchEmbed(options.in_channels, options.width, options.patch));
   own_grid_ = grid(options.image_size.height, options.image_size.width);
   cls_token_ = register_parameter("cls_token", torch::zeros({1, 1, options.width}));
@@ -73,7 +82,7 @@ at::Tensor VitImpl::embed(const at::Tensor& x) {
   const at::Tensor patches = patch_embed_(x);
   const at::Tensor tokens = options_.distilled ? at::cat({cls_token_, dist_token_}, 1) : cls_token_;
   const at::Tensor positions = resize_position_embed(pos_embed_, own_grid_, grid(x.size(2), x.size(3)), prefix(),
-                                                     options_.position_resize == PositionResize::kBicubic);
+                                                     position_fit(options_.position_resize));
   if (takes_fused_transformer(x))
     return pos_drop_(join_tokens(patches, tokens.flatten(0, 1), positions.flatten(0, 1), /*tokens_first=*/true));
   return pos_drop_(at::cat({tokens.expand({x.size(0), -1, -1}), patches}, 1) + positions);

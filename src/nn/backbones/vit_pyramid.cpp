@@ -5,6 +5,9 @@
 #include "core/error.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/pool.h"
+#include "nn/draw.h"
+#include "nn/init_layers.h"
+#include "nn/init_transformer.h"
 
 namespace tessera {
 namespace {
@@ -25,9 +28,10 @@ std::vector<int64_t> spread_evenly(int64_t layers) {
 }  // namespace
 
 VitPyramid::VitPyramid(const VitOptions& options, std::vector<int64_t> out_layers) : out_layers_(std::move(out_layers)) {
-  TSR_CHECK(options.layers >= 4, "a pyramid needs a vision transformer of at least 4 layers, this one has {}", options.layers);
+  TSR_CHECK_USAGE(options.layers >= 4, "a pyramid needs a vision transformer of at least 4 layers, this one has {}",
+                  options.layers);
   if (out_layers_.empty()) out_layers_ = spread_evenly(options.layers);
-  TSR_CHECK(out_layers_.size() == 4, "a pyramid is made of 4 layers, out_layers names {}", out_layers_.size());
+  TSR_CHECK_USAGE(out_layers_.size() == 4, "a pyramid is made of 4 layers, out_layers names {}", out_layers_.size());
   vit_ = register_module("vit", Vit(options));
   const int64_t width = options.width;
   up4_ = register_module("up4", nn::Sequential(doubled(width), BatchNorm2d(width), nn::GELU(), doubled(width)));
@@ -41,6 +45,16 @@ Features VitPyramid::forward(const at::Tensor& x) {
   // A grid of one row or column cannot be halved further: rounded up, it stays.
   maps[3] = maxima(maps[3], {.kernel = 2, .stride = 2, .ceil_mode = true});
   return {x, {}, maps};
+}
+
+void VitPyramid::init(uint64_t seed, const std::string& prefix) {
+  init_layers(*up4_, LayerInit::kTorch, seed, prefix + "up4.");
+  init_layers(*up2_, LayerInit::kTorch, seed, prefix + "up2.");
+  init_transformer(*vit_, seed, prefix + "vit.");
+  // timm's class token is all but zero; the Segmenter's is not.
+  const at::NoGradGuard no_grad;
+  at::Tensor token = vit_->named_parameters()["cls_token"];
+  token.copy_(draw_normal(seed, prefix + "vit.cls_token", token.sizes()) * 1e-6);
 }
 
 }  // namespace tessera

@@ -50,8 +50,8 @@ NormalizedSum add_norm(const ResidualTokens& x, nn::LayerNorm& norm) {
 
 AttentionImpl::AttentionImpl(const TransformerOptions& options)
     : heads_(options.heads), attention_dropout_(options.attention_dropout) {
-  TSR_CHECK(options.width % options.heads == 0, "a transformer of width {} cannot have {} heads: heads must divide the width",
-            options.width, options.heads);
+  TSR_CHECK_USAGE(options.width % options.heads == 0,
+                  "a transformer of width {} cannot have {} heads: heads must divide the width", options.width, options.heads);
   qkv_ = register_module("qkv", nn::Linear(options.width, 3 * options.width));
   attn_drop_ = register_module("attn_drop", ElementDropout(options.attention_dropout));
   proj_ = register_module("proj", nn::Linear(options.width, options.width));

@@ -1,18 +1,34 @@
 #include "train/hooks/console.h"
 
+#include <cmath>
+
 #include "core/log.h"
+#include "core/plural.h"
 
 namespace tessera {
+namespace {
+
+// 0.04, 0.4, 2.5, 128.
+std::string epochs_text(double epochs) {
+  return epochs < 1 ? fmt::format("{:.2g}", epochs) : fmt::format("{}", std::round(10 * epochs) / 10);
+}
+
+constexpr double kMostOfIt = 0.5;
+
+}  // namespace
 
 void ConsoleHook::on_start(const RunInfo& info) {
+  ema_ = info.experiment.train.ema;
+  steps_per_epoch_ = info.steps_per_epoch;
   total_steps_ = info.total_steps;
-  epochs_ = (info.total_steps + info.steps_per_epoch - 1) / info.steps_per_epoch;
+  epochs_ = epochs_text(static_cast<double>(info.total_steps) / static_cast<double>(info.steps_per_epoch));
   const Experiment& e = info.experiment;
   log_info("{} with {:.3f} M parameters on {}, {}", e.model.name, static_cast<double>(info.num_parameters) * 1e-6, info.device,
            name_of(e.train.precision));
-  log_info("{} training and {} validation images, {} classes", info.num_train, info.num_val, info.classes.size());
-  log_info("{} steps of {} images ({} epochs), results in {}", info.total_steps, e.train.batch_size, epochs_,
-           info.folder.string());
+  log_info("{} training and {} validation {}, {} classes", info.num_train, info.num_val, plural(info.num_val, "image"),
+           info.classes.size());
+  log_info("{} {} of {} {} ({} {}), results in {}", info.total_steps, plural(info.total_steps, "step"), e.train.batch_size,
+           plural(e.train.batch_size, "image"), epochs_, epochs_ == "1" ? "epoch" : "epochs", info.folder.string());
   if (info.resumed) log_info("resumed at step {}", info.first_step);
   bar_ = std::make_unique<ProgressBar>("train", info.total_steps);
 }
@@ -41,9 +57,17 @@ void ConsoleHook::on_warning(int64_t, const std::string& text) {
   log_warn("{}", text);
 }
 
+// Early in a run an average may still be more of what it began with than of anything learned.
+std::string ConsoleHook::averaged_text(int64_t step) const {
+  const double left = ema_beginning_left(ema_, step, total_steps_, steps_per_epoch_);
+  if (left <= kMostOfIt) return " of the averaged weights";
+  return fmt::format(" of the averaged weights, {:.0f} % still those of step {}", 100 * left,
+                     ema_.start.steps(steps_per_epoch_, total_steps_));
+}
+
 void ConsoleHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
   log_info("eval at step {} (epoch {:.1f}){}: mean IoU {:.4f}  pixel accuracy {:.4f}  ({:.1f} img/s){}", state.step, epoch,
-           result.averaged ? " of the averaged weights" : "", result.report.mean_iou_present, result.report.pixel_accuracy,
+           result.averaged ? averaged_text(state.step) : "", result.report.mean_iou_present, result.report.pixel_accuracy,
            static_cast<double>(result.num_images) / std::max(result.seconds, 1e-9),
            state.best_step == state.step ? "  best" : "");
 }

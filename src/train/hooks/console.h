@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "core/progress_bar.h"
+#include "optim/ema_schedule.h"
 #include "train/hooks/hook.h"
 
 namespace tessera {
@@ -18,7 +19,11 @@ class ConsoleHook : public Hook {
   void on_end(const TrainState& state, const std::string& status) override;
 
  private:
-  int64_t epochs_ = 0, total_steps_ = 0;
+  std::string averaged_text(int64_t step) const;
+
+  std::string epochs_;
+  int64_t total_steps_ = 0, steps_per_epoch_ = 1;
+  EmaConfig ema_;
   std::string details_;
   std::unique_ptr<ProgressBar> bar_;
 };
