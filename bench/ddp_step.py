@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from runs import build_and_output, require_agreement
+from runs import build_and_output, program as program_of, require_agreement
 
 ROOT = pathlib.Path(__file__).resolve().parent
 ROUNDS, STEPS, WARMUP, RANKS, PORT = 5, 10, 3, 2, 29511
@@ -57,7 +57,7 @@ def bytes_per_step(program, dump, *options):
 
 
 def main(build, output=None):
-    program = pathlib.Path(build) / "bin/tessera"
+    program = program_of(build)
     rounds = {"tessera": [], "pytorch": []}
     with tempfile.TemporaryDirectory() as folder:
         dump = pathlib.Path(folder) / "start.safetensors"

@@ -10,6 +10,7 @@
 #include "kernels/adaptive_pools.h"
 #include "kernels/max_pool.h"
 #include "kernels/resize_bilinear.h"
+#include "tensor/prepare_cpu.h"
 #include "timing.h"
 
 namespace {
@@ -99,6 +100,7 @@ void pool_cases(at::ScalarType type, const char* suffix) {
 }  // namespace
 
 int main() {
+  prepare_cpu();
   fmt::print("{} threads; processor ms\n{:44} {:^27} {:^27}\n{:44} {:>9} {:>9} {:7} {:>9} {:>9}\n", at::get_num_threads(), "",
              "forward", "forward and backward", "", "torch", "ours", "", "torch", "ours");
   resize_cases(at::kFloat, "");

@@ -14,6 +14,7 @@
 #include "kernels/upsample_argmax.h"
 #include "kernels/upsample_loss.h"
 #include "tensor/device.h"
+#include "tensor/prepare_cpu.h"
 #include "timing.h"
 
 namespace {
@@ -110,6 +111,7 @@ void run_classifier(int64_t images, int64_t classes, int64_t channels, int64_t s
 }  // namespace
 
 int main(int count, char** arguments) {
+  prepare_cpu();
   if (count > 1 && std::string_view(arguments[1]) == "cuda") {
     load_cuda_plugin();
     for (const int64_t classes : {2, 19, 152, 256}) run_classifier(16, classes, 64, 512);

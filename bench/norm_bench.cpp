@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kernels/norm_act.h"
+#include "tensor/prepare_cpu.h"
 #include "timing.h"
 
 namespace {
@@ -62,6 +63,7 @@ void run(const Case& c) {
 }  // namespace
 
 int main() {
+  prepare_cpu();
   fmt::print("{} threads; forward and backward, processor ms\n{:28} {:>9} {:>9}\n", at::get_num_threads(), "", "plain",
              "fused");
   for (const Case& c : kCases) run(c);

@@ -1,6 +1,8 @@
 """Our training step and PyTorch's, each in a process of its own, from the same weights and batch."""
 import argparse
+import functools
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -25,20 +27,33 @@ def last_json(command):
     return json.loads(done.stdout[done.stdout.index("{"):])
 
 
+@functools.cache
 def program(build):
-    """The program of a build folder, or of a bundle, which has a script that finds its libraries."""
+    """The program of a build folder, or of a bundle, which has a script that finds its libraries. What it needs of the environment on this
+    machine (`tessera doctor --variables`: oneDNN without an AMX that cannot be used), PyTorch needs too: whatever is started from here has it."""
     bundled = pathlib.Path(build) / "tessera"
-    return bundled if bundled.is_file() else pathlib.Path(build) / "bin/tessera"
+    found = bundled if bundled.is_file() else pathlib.Path(build) / "bin/tessera"
+    needed = subprocess.run([found, "doctor", "--variables"], check=True, capture_output=True, text=True).stdout
+    os.environ.update(line.split("=", 1) for line in needed.splitlines())
+    return found
 
 
-def ours(build, config, overrides, steps, warmup, dump, profile=False):
-    return last_json([program(build), "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump,
-                      *(["--profile"] if profile else [])])
+def ours_command(build, config, overrides, steps, warmup, dump, profile=False):
+    return [program(build), "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump,
+            *(["--profile"] if profile else [])]
 
 
-def peer(dump, model, arguments, compiled, steps, warmup, profile=False):
-    return last_json([sys.executable, ROOT / "peers/step.py", dump, "--model", model, *arguments, "--steps", steps, "--warmup", warmup,
-                      *(["--compile"] if compiled else []), *(["--profile"] if profile else [])])
+def ours(*arguments, **options):
+    return last_json(ours_command(*arguments, **options))
+
+
+def peer_command(dump, model, arguments, compiled, steps, warmup, profile=False):
+    return [sys.executable, ROOT / "peers/step.py", dump, "--model", model, *arguments, "--steps", steps, "--warmup", warmup,
+            *(["--compile"] if compiled else []), *(["--profile"] if profile else [])]
+
+
+def peer(*arguments, **options):
+    return last_json(peer_command(*arguments, **options))
 
 
 def largest_difference(a, b):

@@ -12,8 +12,9 @@ TYPE = re.compile(r"(?:struct|class|enum class|enum|union)\s+(\w+)\b(?!.*;\s*$)"
 ALIAS = re.compile(r"using (\w+) =")
 MACRO = re.compile(r"#\s*define\s+(\w+)")
 VALUE = re.compile(r"[\w<][\w:<>&*, ]*?\b(\w+)\s*[({=\[;]")
-MACRO_CALL = re.compile(r"[A-Z][A-Z_]+\((.*)\)")  # may declare its arguments
-NOT_VALUES = ("using", "TEST", "struct", "class", "enum", "template", "INSTANTIATE", "TESSERA", "TORCH", "namespace")
+CONSTANT = re.compile(r"(?:inline |static |thread_local )*const(?:expr|init)? .*?[ &*>](\w+)\s*[{=\[;]")
+MACRO_CALL = re.compile(r"TSR_[A-Z_]+\((.*)\)")  # may declare its arguments
+NOT_VALUES = ("using", "TEST", "struct", "class", "enum", "template", "TSR_", "INSTANTIATE", "TESSERA", "TORCH", "namespace")
 BRACES = re.compile(r"namespace(\s+[\w:]+)?\s*\{|\{|\}")
 
 
@@ -25,12 +26,11 @@ def private_names(path):
     for line in text.split("\n"):
         if all(scope != "block" for scope in scopes):
             found.update(ALIAS.match(line).groups() if ALIAS.match(line) else ())
+            found.update(re.findall(r"\w+", MACRO_CALL.match(line).group(1)) if MACRO_CALL.match(line) else ())
             if scopes and scopes[-1] == "unnamed":
                 found.update(TYPE.match(line).groups() if TYPE.match(line) else ())
-                if MACRO_CALL.match(line) and not line.startswith("TEST"):
-                    found.update(re.findall(r"\w+", MACRO_CALL.match(line).group(1)))
-                elif not line.startswith(NOT_VALUES) and VALUE.match(line):
-                    found.update(VALUE.match(line).groups())
+                if not line.startswith(NOT_VALUES):
+                    found.update(name for pattern in (CONSTANT, VALUE) for name in (pattern.match(line).groups() if pattern.match(line) else ()))
         for brace in BRACES.finditer(line):
             if brace.group(0) == "}":
                 scopes and scopes.pop()

@@ -1,4 +1,3 @@
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +12,8 @@
 #include "data/transforms/make_pipeline.h"
 #include "tensor/device.h"
 #include "train/agreement.h"
+#include "train/auto_precision.h"
+#include "train/backend.h"
 #include "train/environment.h"
 #include "train/least_work.h"
 #include "train/model_state.h"
@@ -65,9 +66,10 @@ struct ExchangeTimes {
 
 // Times optimizer steps on one fixed batch: the work of a step without the loader. A GPU is only waited for after every fifth,
 // as a training run would not wait at all.
-void bench_step(const BenchArguments& arguments, const Experiment& experiment, World& world, const std::string& device_name) {
+void bench_step(const BenchArguments& arguments, Experiment experiment, World& world, const std::string& device_name) {
   const at::Device device = pick_device(device_name);
-  if (experiment.train.threads > 0) at::set_num_threads(static_cast<int>(experiment.train.threads));
+  experiment.train.precision = pick_precision(experiment.train.precision, device);
+  use_threads(experiment.train);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
@@ -123,6 +125,7 @@ void bench_step(const BenchArguments& arguments, const Experiment& experiment, W
                         {"images_per_s", 1000.0 * static_cast<double>(batch_size) / median},
                         {"parameters", count_parameters(*model)},
                         {"peak_memory_bytes", peak},
+                        {"precision", name_of(experiment.train.precision)},
                         {"micro_batch", step.micro_batch()},
                         {"ranks", world.size()},
                         {"losses", losses},

@@ -1,5 +1,4 @@
 // `tessera bench eval`: images a second through the predictor and the confusion matrix, without reading files.
-#include <ATen/Parallel.h>
 #include <ATen/ops/stack.h>
 
 #include <chrono>
@@ -14,6 +13,8 @@
 #include "metric/confusion_matrix.h"
 #include "tensor/device.h"
 #include "tensor/download.h"
+#include "train/auto_precision.h"
+#include "train/backend.h"
 #include "train/environment.h"
 #include "train/evaluator.h"
 #include "train/inference.h"
@@ -84,9 +85,10 @@ void add_profile(nlohmann::json& result, at::Device device, const std::function<
 }
 
 void bench_eval(const EvalArguments& arguments) {
-  const Experiment experiment = arguments.model.experiment();
+  Experiment experiment = arguments.model.experiment();
   const at::Device device = pick_device(experiment.train.device);
-  if (experiment.train.threads > 0) at::set_num_threads(static_cast<int>(experiment.train.threads));
+  experiment.train.precision = pick_precision(experiment.train.precision, device);
+  use_threads(experiment.train);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},

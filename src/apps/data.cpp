@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.h"
+#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
@@ -36,7 +37,7 @@ std::vector<Split> splits_of(const DataArguments& arguments) {
 
 DataReport examine(const Dataset& dataset, const DataConfig& config, Split split) {
   ProgressBar bar(std::string(name_of(split)), dataset.size());
-  return check_dataset(dataset, static_cast<int>(config.threads), [&](int64_t done) { bar.update(done); });
+  return check_dataset(dataset, threads_or_share(config.threads, 1), [&](int64_t done) { bar.update(done); });
 }
 
 nlohmann::json to_json(const DataReport& report, const ClassTable& classes) {

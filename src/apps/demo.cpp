@@ -7,6 +7,7 @@
 #include "core/progress_bar.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/png_writer.h"
+#include "tensor/core_watch.h"
 #include "train/inference.h"
 #include "train/pictures.h"
 #include "train/run.h"
@@ -54,6 +55,7 @@ void demo(const std::string& folder, std::vector<std::string> overrides) {
   make_room(folder);
   log_info("demo: a U-Net learns to find the nuclei in synthetic microscopy fields");
   World alone;
+  const CoreWatch watch;
   const RunResult result = run_training(experiment, {}, alone);
   if (result.signal != 0) throw Error("the demo was stopped");
   const fs::path sheet = predict_new_fields(load_trained(folder, {}), folder);

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include "apps/command.h"
+#include "core/cpu_budget.h"
 #include "core/files.h"
 #include "tensor/device.h"
+#include "tensor/prepare_cpu.h"
 #include "train/environment.h"
 
 namespace tessera {
@@ -23,14 +25,22 @@ std::string port_check() {
   return ok ? fmt::format("free local ports can be opened (tried {})", ntohs(address.sin_port)) : "no local port can be opened";
 }
 
+std::string describe_budget(const CpuBudget& budget) {
+  std::string text = fmt::format("{} CPUs", budget.online);
+  if (budget.allowed < budget.online) text += fmt::format(", {} of them for this process", budget.allowed);
+  if (budget.quota) text += fmt::format(", a quota of {:.3g}", *budget.quota);
+  return text;
+}
+
 void examine() {
   const nlohmann::json e = describe_environment();
-  const auto line = [](const char* name, const std::string& value) { fmt::print("{:<12} {}\n", name, value); };
+  const auto line = [](const char* name, const std::string& value) { fmt::print("{:<13} {}\n", name, value); };
   line("tessera", fmt::format("{} ({})", e["tessera"].get<std::string>(), e["commit"].get<std::string>()));
   line("torch", e["torch"]);
   line("system", e["system"]);
-  line("cpu", fmt::format("{}, {} cores, {} compute threads", e["cpu"].get<std::string>(), e["cores"].get<int>(),
+  line("cpu", fmt::format("{}, {}, {} compute threads", e["cpu"].get<std::string>(), describe_budget(cpu_budget()),
                           e["compute_threads"].get<int>()));
+  line("instructions", e["instructions"]);
   line("memory", fmt::format("{} GB", e["memory_gb"].get<int>()));
   line("cuda", e["cuda"]);
   if (e["driver"] != "none") line("driver", e["driver"]);
@@ -54,8 +64,15 @@ void examine() {
 
 void add_doctor(CLI::App& app, int& exit_code) {
   exit_code = 0;
-  app.add_subcommand("doctor", "say what was found on this machine: torch, CUDA, GPUs, cores, memory, disk, ports")
-      ->callback(examine);
+  auto variables = std::make_shared<bool>(false);
+  CLI::App* command =
+      app.add_subcommand("doctor", "say what was found on this machine: torch, CUDA, GPUs, cores, memory, disk, ports");
+  command->add_flag("--variables", *variables,
+                    "print instead the variables that other programs with torch need to run here, as NAME=VALUE");
+  command->callback([variables] {
+    if (!*variables) return examine();
+    if (const OneDnnBound bound = onednn_bound(); bound.by_us) fmt::print("ONEDNN_MAX_CPU_ISA={}\n", bound.isa);
+  });
 }
 
 }  // namespace tessera

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "apps/command.h"
 #include "apps/output_file.h"
 #include "apps/ranks.h"
+#include "core/cpu_budget.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
@@ -67,10 +67,8 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
             trained.classes.size(), dataset->classes().size());
   const Pipeline pipeline = make_pipeline(experiment.data, Split::kVal);
   Quarantine quarantine(dataset->size(), experiment.data.max_bad_share);
-  const int threads = experiment.data.threads > 0 ? static_cast<int>(experiment.data.threads)
-                                                  : static_cast<int>(std::thread::hardware_concurrency());
-  const Evaluator evaluator(experiment, *dataset, pipeline, quarantine, std::max(1, threads / world.spec.local_world_size),
-                            &world.control);
+  const Evaluator evaluator(experiment, *dataset, pipeline, quarantine,
+                            threads_or_share(experiment.data.threads, world.spec.local_world_size), &world.control);
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("eval", evaluator.own_images());
   enter_phase(RankPhase::kEvaluating);

@@ -1,13 +1,14 @@
 #include "launch/launch.h"
 
 #include "apps/command.h"
+#include "apps/ranks.h"
 
 namespace tessera {
 namespace {
 
 void add_places(CLI::App& command, LaunchOptions& options) {
   command.add_option("--ranks-per-node", options.ranks_per_node, "ranks on each host; default: one per GPU, else 1")
-      ->check(CLI::PositiveNumber);
+      ->check(rank_count("--ranks-per-node"));
   command.add_option("--world-size", options.world_size, "ranks in all [WORLD_SIZE]")->check(CLI::PositiveNumber);
   command.add_option("--nnodes", options.num_nodes, "number of hosts; default: world size / ranks per node [NNODES]")
       ->check(CLI::PositiveNumber);

@@ -17,6 +17,7 @@
 #include "core/version.h"
 #include "tensor/cpu_allocator.h"
 #include "tensor/device.h"
+#include "tensor/prepare_cpu.h"
 
 namespace {
 
@@ -71,6 +72,7 @@ int run(int argc, char** argv) {
   add_completion(app, exit_code);
   const bool only_launches = argc > 1 && std::string_view(argv[1]) == "launch";  // memory and GPUs are for its ranks
   if (!only_launches) {
+    prepare_cpu();
     install_cpu_allocator();
     load_cuda_plugin();
   }

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "apps/command.h"
 #include "apps/image_jobs.h"
 #include "apps/image_results.h"
 #include "apps/ranks.h"
+#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -97,7 +97,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / world.spec.local_world_size);
+  const int threads = threads_or_share(data.threads, world.spec.local_world_size);
   ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {
     Loaded loaded;
     try {

@@ -6,13 +6,16 @@
 
 #include <cstring>
 
+#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "core/version.h"
 #include "dist/thread_ranks.h"
+#include "launch/numbers.h"
 #include "launch/rank_environment.h"
+#include "tensor/core_watch.h"
 #include "tensor/device.h"
 
 namespace tessera {
@@ -89,6 +92,19 @@ void run_as_rank(const RankSpec& spec, const Experiment& experiment, const Ident
 
 }  // namespace
 
+CLI::Validator rank_count(const char* option) {
+  const auto complaint = [option](const std::string& text) -> std::string {
+    const auto ranks = parse_whole(text);
+    try {
+      if (ranks || text.starts_with("-")) check_ranks(option, ranks.value_or(-1));
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "";  // what is no number is for CLI11 to say
+  };
+  return {complaint, ""};
+}
+
 void RankArguments::add_to(CLI::App& command) {
   command.add_option("-d,--devices", devices, "GPUs to use: 0 or 0,1,2; or cpu; default: train.device, or all with -p");
   command
@@ -96,7 +112,7 @@ void RankArguments::add_to(CLI::App& command) {
                   "none; dp: a thread per device; ddp: a process per device; zero1: ddp with the optimizer's state split. The "
                   "result is the same. Default: none, or ddp inside a launcher, srun, mpirun or torchrun")
       ->check(CLI::IsMember({"none", "dp", "ddp", "zero1"}));
-  command.add_option("--ranks", ranks, "how many ranks on this host; default: one per device")->check(CLI::PositiveNumber);
+  command.add_option("--ranks", ranks, "how many ranks on this host; default: one per device")->check(rank_count("--ranks"));
 }
 
 std::string RankArguments::log_dir() const {
@@ -116,6 +132,7 @@ void run_on_ranks(const RankArguments& arguments, const Experiment& experiment, 
   const std::string mode = !arguments.parallel.empty() ? arguments.parallel : launched ? "ddp" : "none";
   const auto devices = device_list(arguments.devices, experiment.train.device, mode != "none");
   const int ranks = arguments.ranks > 0 ? arguments.ranks : static_cast<int>(devices.size());
+  const CoreWatch watch;
   if (mode == "none") {
     if (launched) fail_usage("-p none inside a world of {} ranks: each would train on its own; leave -p out", spec->world_size);
     if (devices.size() > 1 || arguments.ranks > 1)

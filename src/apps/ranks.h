@@ -25,6 +25,9 @@ struct RankArguments {
 void run_on_ranks(const RankArguments& arguments, const Experiment& experiment, const Identity& identity,
                   const std::function<void(World& world, const std::string& device)>& body);
 
+// The check of an option that says how many ranks a host gets.
+CLI::Validator rank_count(const char* option);
+
 // What ranks that train together must agree on: the program and the experiment.
 Identity identity_of(const Experiment& experiment);
 

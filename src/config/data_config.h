@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "config/limits.h"
 #include "config/transform_config.h"
 
 namespace tessera {
@@ -159,7 +160,9 @@ void describe(V& v, DataConfig& c) {
   v.group("coco", c.coco, "for type coco");
   v.group("synthetic", c.synthetic, "for type synthetic");
   v.group("normalize", c.normalize, "pixel values to network input");
-  v.field("threads", c.threads, "loader threads; 0: one per core", at_least(0));
+  v.field("threads", c.threads,
+          "threads of each rank that read and decode, in training, evaluation, prediction and checks; 0: its share of the CPUs",
+          between(0, kMaxThreads));
   v.field("prefetch", c.prefetch, "batches made ahead at most", at_least(1));
   v.field("max_bad_share", c.max_bad_share,
           "stop when more than this share of the samples (and more than one) is unusable; 0: at the first", between(0, 1));

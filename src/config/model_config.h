@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,12 +54,21 @@ void describe(V& v, UNetConfig& c) {
   v.field("checkpoint", c.checkpoint, "keep only the input of each block and compute the rest again in the backward pass");
 }
 
+// Where the weights of convolutions and linear layers start; see docs/models.md.
+enum class Init { kReference, kTorch, kHe, kLecun, kGlorot };
+template <>
+struct EnumNames<Init> {
+  static constexpr std::array<std::string_view, 5> names = {"reference", "torch", "he", "lecun", "glorot"};
+};
+
 struct ModelConfig {
   std::string name = "unet";
   int64_t num_classes = 0;
   std::string pretrained;
   bool allow_missing = false;
   std::vector<std::string> freeze;
+  Init init = Init::kReference;
+  std::optional<bool> zero_gamma;
   Node options;
   UNetConfig unet;
   BackboneConfig backbone;
@@ -83,6 +93,13 @@ void describe(V& v, ModelConfig& c) {
   v.field("freeze", c.freeze,
           "layers that are not trained, by their path in `tessera models show`: [backbone.layer1, encoder.blocks.0]; their "
           "batch norms keep their statistics");
+  v.field("init", c.init,
+          "how weights are drawn where none are loaded: reference: as the library that the model follows; or, for every "
+          "convolution and linear layer, torch: torch's default; he: normal, 2 / larger fan; lecun: Flax's default; glorot: "
+          "Keras's default");
+  v.field("zero_gamma", c.zero_gamma,
+          "whether the last batch norm of each residual block starts with scale 0, so that the block starts as its shortcut; "
+          "unset: as the model's reference does (mmsegmentation yes, torchvision and smp no)");
   v.field("options", c.options, "settings of a model that has no group below; such a model describes them in its own file");
   v.group("unet", c.unet, "for model unet");
   v.group("backbone", c.backbone, "for models on a ResNet: pspnet, upernet, deeplabv3, deeplabv3plus, fcn, unet_resnet");

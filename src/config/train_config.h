@@ -4,15 +4,16 @@
 
 #include "config/duration.h"
 #include "config/ema_config.h"
+#include "config/limits.h"
 #include "config/schema.h"
 #include "core/image.h"
 
 namespace tessera {
 
-enum class Precision { kFp32, kBf16, kFp16, kFp64, kTf32 };
+enum class Precision { kFp32, kBf16, kFp16, kFp64, kTf32, kAuto };
 template <>
 struct EnumNames<Precision> {
-  static constexpr std::array<std::string_view, 5> names = {"fp32", "bf16", "fp16", "fp64", "tf32"};
+  static constexpr std::array<std::string_view, 6> names = {"fp32", "bf16", "fp16", "fp64", "tf32", "auto"};
 };
 
 // Mixing each sample of a batch with another of it.
@@ -53,13 +54,17 @@ void describe(V& v, TrainConfig& c) {
           at_least(0));
   v.field("norm_group", c.norm_group, "samples that share batch-norm statistics, whatever the micro-batch or number of devices",
           at_least(1));
-  v.field("precision", c.precision,
-          "bf16 and fp16 compute in that type and keep fp32 weights; fp16 needs a GPU. fp32: on a GPU convolutions round their "
-          "inputs to TF32, as in PyTorch; tf32: matrix products too");
+  v.field(
+      "precision", c.precision,
+      "bf16 and fp16 compute in that type and keep fp32 weights; fp16 needs a GPU. fp32: on a GPU convolutions round their "
+      "inputs to TF32, as in PyTorch; tf32: matrix products too. auto: bf16 where the GPU or CPU is faster with it, else fp32; "
+      "decided when the run starts, and kept in it");
   v.field("seed", c.seed, "of weights, order, augmentation and dropout", at_least(0));
   v.field("device", c.device, "auto, cpu, cuda or cuda:N");
   v.field("channels_last", c.channels_last, "memory layout of activations; faster almost everywhere");
-  v.field("threads", c.threads, "CPU threads for computing; 0: as many as cores, beside a GPU at most 4", at_least(0));
+  v.field("threads", c.threads,
+          "CPU threads for computing, of each rank; 0: one per core that the process may use, beside a GPU at most 4",
+          between(0, kMaxThreads));
   v.field("deterministic", c.deterministic,
           "the same bits from run to run on a GPU too, at some cost in speed; on a CPU it is always so");
   v.field("cuda_graph", c.cuda_graph,

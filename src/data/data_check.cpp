@@ -95,9 +95,8 @@ std::vector<Facts> measure_all(const Dataset& dataset, int threads, const std::f
       next = dataset.size();  // the others stop after their current sample
     }
   };
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> pool;
-  for (unsigned k = 0; k < (threads > 0 ? static_cast<unsigned>(threads) : cores); ++k) pool.emplace_back(work);
+  for (int k = 0; k < std::max(1, threads); ++k) pool.emplace_back(work);
   pool.clear();  // joins
   if (failure) std::rethrow_exception(failure);
   return all;

@@ -37,7 +37,7 @@ struct DataReport {
   std::vector<ImageMark> images;                // in the order of the data set
 };
 
-// Reads every sample once, on `threads` threads (0: one per core). The report does not depend on their number. `progress`
+// Reads every sample once, on `threads` threads. The report does not depend on their number. `progress`
 // (may be empty) is called with the number of samples done, one call at a time, from any of the threads.
 DataReport check_dataset(const Dataset& dataset, int threads, const std::function<void(int64_t done)>& progress);
 

@@ -1,6 +1,5 @@
 #include "kernels/augment_pixels.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 #include <torch/library.h>
@@ -12,6 +11,7 @@
 #include "kernels/normalize_pixels.h"
 #include "kernels/pixel_input.h"
 #include "kernels/pixel_types.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -70,7 +70,7 @@ at::Tensor augment_pixels_cpu(const at::Tensor& images, const at::Tensor& mixes,
     const In* const in = images.const_data_ptr<In>();
     Out* const out = result.mutable_data_ptr<Out>();
     const auto augment = channels == 3 ? augment_row<3, In, Out, decltype(scale)> : augment_row<1, In, Out, decltype(scale)>;
-    at::parallel_for(0, count * height, kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, count * height, kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t y = i % height;
         const PixelMix& mix = mix_rows[i / height];

@@ -1,12 +1,12 @@
 #include "kernels/dropout_mask.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include "core/error.h"
 #include "kernels/find_op.h"
 #include "kernels/philox.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -17,7 +17,7 @@ at::Tensor dropout_mask_cpu(const at::Tensor& keys, int64_t per_sample, double r
   const auto scale = static_cast<float>(1.0 / (1.0 - rate));
   const int64_t* key = keys.const_data_ptr<int64_t>();
   float* out = mask.mutable_data_ptr<float>();
-  at::parallel_for(0, mask.numel(), 4096, [&](int64_t begin, int64_t end) {
+  parallel_for(0, mask.numel(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       out[i] = dropout_factor(static_cast<uint64_t>(layer), key[i / per_sample], i % per_sample, threshold, scale);
     }

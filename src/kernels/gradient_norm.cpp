@@ -1,7 +1,6 @@
 #include "kernels/gradient_norm.h"
 
 #include <ATen/Dispatch.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/library.h>
 
@@ -14,6 +13,7 @@
 #include "kernels/clip_factor.h"
 #include "kernels/find_op.h"
 #include "kernels/loss_scaling.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -46,7 +46,7 @@ std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, do
   std::vector<double> sums(static_cast<size_t>((count + kChunk - 1) / kChunk));
   AT_DISPATCH_FLOATING_TYPES(grads.scalar_type(), "gradient_norm", [&] {
     const auto* data = grads.const_data_ptr<scalar_t>();
-    at::parallel_for(0, static_cast<int64_t>(sums.size()), 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, static_cast<int64_t>(sums.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         sums[static_cast<size_t>(c)] = chunk_square_sum(data + c * kChunk, std::min(kChunk, count - c * kChunk));
       }

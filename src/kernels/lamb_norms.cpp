@@ -1,5 +1,4 @@
 #include <ATen/Dispatch.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
@@ -7,6 +6,7 @@
 #include "kernels/find_op.h"
 #include "kernels/optimizer_step.h"
 #include "kernels/step_arguments.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -41,7 +41,7 @@ at::Tensor lamb_norms_cpu(const at::Tensor& params, const at::Tensor& grads, at:
   std::vector<Squares> sums(static_cast<size_t>(chunks.size(0)));
   AT_DISPATCH_FLOATING_TYPES(params.scalar_type(), "lamb_norms", [&] {
     const auto arenas = arena_pointers<scalar_t>(params, grads, state, std::nullopt);
-    at::parallel_for(0, chunks.size(0), 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, chunks.size(0), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         sums[static_cast<size_t>(i)] =
             chunk_squares(arenas, parts[i], run_numbers<UpdateRule::kLamb, scalar_t>(step, run_rates[parts[i].run], scale));

@@ -1,12 +1,12 @@
 #include "kernels/max_pool_cpu.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include "kernels/feature_loops.h"
 #include "kernels/max_pool.h"
 #include "kernels/max_pool_loops.h"
 #include "kernels/simd_level.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 
@@ -26,10 +26,10 @@ template <class Row>
 void for_rows(const at::Tensor& out, Row&& work) {
   constexpr int64_t kValuesPerTask = 1 << 14;
   const int64_t height = out.size(2);
-  at::parallel_for(0, out.size(0) * height, std::max<int64_t>(1, kValuesPerTask / (out.size(1) * out.size(3))),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t row = begin; row < end; ++row) work(row / height, row % height);
-                   });
+  parallel_for(0, out.size(0) * height, std::max<int64_t>(1, kValuesPerTask / (out.size(1) * out.size(3))),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) work(row / height, row % height);
+               });
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "kernels/norm_act_cpu.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include "kernels/norm_slabs.h"
 #include "kernels/norm_tables.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -33,7 +33,7 @@ struct Partials {
 template <class T>
 void for_each_slab(const NormSlabs<T>& slabs, const std::function<void(int64_t, int64_t, int64_t, int64_t)>& work) {
   const auto count = static_cast<int64_t>(slabs.slabs().size());
-  at::parallel_for(0, slabs.channels(), std::max<int64_t>(16, 65536 / count), [&](int64_t begin, int64_t end) {
+  parallel_for(0, slabs.channels(), std::max<int64_t>(16, 65536 / count), [&](int64_t begin, int64_t end) {
     for (int64_t s = 0; s < count; ++s) work(s, slabs.slabs()[static_cast<size_t>(s)].group, begin, end);
   });
 }

@@ -1,11 +1,11 @@
 #include "kernels/norm_slabs.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 
 #include "kernels/simd_level.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 
@@ -62,7 +62,7 @@ void NormSlabs<T>::for_each(const std::function<void(Place&)>& work) const {
   constexpr int64_t kLeastValues = 16384;  // for a thread to be worth waking
   const int64_t tiles = static_cast<int64_t>(slabs_.size()) * parts;
   const int64_t grain = std::max<int64_t>(1, kLeastValues * tiles / std::max<int64_t>(1, x_.numel()));
-  at::parallel_for(0, tiles, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Slab& slab = slabs_[static_cast<size_t>(i / parts)];
       const int64_t c = i % parts;

@@ -1,12 +1,12 @@
 #include "kernels/normalize_pixels.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include "core/error.h"
 #include "kernels/find_op.h"
 #include "kernels/pixel_types.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -54,7 +54,7 @@ at::Tensor normalize_pixels_cpu(const at::Tensor& images, double max_value, at::
     Out* const out = result.mutable_data_ptr<Out>();
     std::vector<Out> table;
     if constexpr (std::is_same_v<In, uint8_t>) table = byte_table<Out>(channels, scale);
-    at::parallel_for(0, pixels, kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(0, pixels, kGrain, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * channels, count = end - begin;
       if constexpr (std::is_same_v<In, uint8_t>) {
         look_up_range(in + at, out + at, count, channels, table.data());

@@ -1,7 +1,6 @@
 #include "kernels/optimizer_step.h"
 
 #include <ATen/Dispatch.h>
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
@@ -10,6 +9,7 @@
 #include "core/error.h"
 #include "kernels/find_op.h"
 #include "kernels/step_arguments.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -49,7 +49,7 @@ void update_arena(const ArenaPointers<T>& a, int64_t numel, const at::Tensor* co
                   bool skips, const StepNumbers& numbers) {
   const RunBounds* const last = runs.bounds + runs.count;
   // Threads share out the arena, not the runs: most runs are a norm layer's few values.
-  at::parallel_for(0, numel, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, numel, kGrain, [&](int64_t begin, int64_t end) {
     const RunBounds* run = std::partition_point(runs.bounds, last, [&](const RunBounds& r) { return r.end <= begin; });
     for (; run != last && run->begin < end; ++run) {
       const RunNumbers<T> n = numbers_of_run<kRule, T>(runs, run - runs.bounds, numbers, factor);

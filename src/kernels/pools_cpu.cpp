@@ -1,12 +1,12 @@
 #include "kernels/pools_cpu.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include "kernels/feature_loops.h"
 #include "kernels/pool_loops.h"
 #include "kernels/pool_plan.h"
 #include "kernels/simd_level.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 
@@ -33,7 +33,7 @@ void pool(const PoolLoops<S, T>& loops, const at::Tensor& x, const PoolPlan& pla
     return sums + ((n * rows.cells + y) * columns.cells + x_) * channels;
   };
   const S* const from = static_cast<const S*>(x.const_data_ptr());
-  at::parallel_for(0, x.size(0) * rows.cells, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, x.size(0) * rows.cells, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / rows.cells, y = i % rows.cells;
       for (int c = 0; c < columns.cells; ++c) {
@@ -67,7 +67,7 @@ void spread(const PoolLoops<S, T>& loops, const std::vector<at::Tensor>& gradien
   const PoolAxis& columns = plan.columns;
   const int64_t channels = out.size(1), height = out.size(2), width = out.size(3);
   S* const to = static_cast<S*>(out.mutable_data_ptr());
-  at::parallel_for(0, out.size(0) * rows.cells, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, out.size(0) * rows.cells, 1, [&](int64_t begin, int64_t end) {
     std::vector<T> sum(static_cast<size_t>(channels));
     for (int64_t k = begin; k < end; ++k) {
       const int64_t n = k / rows.cells;

@@ -1,7 +1,6 @@
 #include "kernels/resize_cpu.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "kernels/resize_loops.h"
 #include "kernels/simd_level.h"
 #include "kernels/upsample_bands.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 
@@ -34,11 +34,11 @@ bool takes_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
 template <class T, class Row>
 void for_rows(int64_t rows, int64_t values_per_row, int64_t scratch_size, Row&& work) {
   constexpr int64_t kValuesPerTask = 1 << 14;
-  at::parallel_for(0, rows, std::max<int64_t>(1, kValuesPerTask / std::max<int64_t>(values_per_row, 1)),
-                   [&](int64_t begin, int64_t end) {
-                     std::vector<T> scratch(static_cast<size_t>(scratch_size));
-                     for (int64_t row = begin; row < end; ++row) work(row, scratch.data());
-                   });
+  parallel_for(0, rows, std::max<int64_t>(1, kValuesPerTask / std::max<int64_t>(values_per_row, 1)),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<T> scratch(static_cast<size_t>(scratch_size));
+                 for (int64_t row = begin; row < end; ++row) work(row, scratch.data());
+               });
 }
 
 // x resized into `out`, both with their channels side by side.

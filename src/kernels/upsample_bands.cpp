@@ -1,7 +1,6 @@
 #include "kernels/upsample_bands.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "kernels/axis.h"
 #include "kernels/short_labels.h"
 #include "kernels/simd_level.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 
@@ -81,7 +81,7 @@ void UpsampleBands<T>::describe(int64_t band, const at::Tensor& labels, int64_t 
 template <class T>
 void UpsampleBands<T>::for_each(const std::function<void(int64_t, T*)>& work) const {
   const int64_t scratch_size = band_loops<T>().scratch_size(logits_.size(1), logits_.size(3));
-  at::parallel_for(0, count(), 1, [&](int64_t begin, int64_t end) {
+  parallel_for(0, count(), 1, [&](int64_t begin, int64_t end) {
     const at::Tensor scratch = at::empty({scratch_size}, at::CppTypeToScalarType<T>::value);
     for (int64_t band = begin; band < end; ++band) work(band, scratch.mutable_data_ptr<T>());
   });

@@ -1,10 +1,10 @@
 #include "kernels/upsample_loss_cpu.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include "core/error.h"
 #include "kernels/upsample_bands.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -101,7 +101,7 @@ class SoftmaxPass {
   void gather(const std::vector<at::Tensor>& parts) {
     const int64_t height = logits_.size(2), width = logits_.size(3), classes = logits_.size(1), padded = bands_.padded();
     const int64_t stride_class = gradient_.stride(1), stride_x = gradient_.stride(3);
-    at::parallel_for(0, logits_.size(0) * height, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(0, logits_.size(0) * height, 1, [&](int64_t begin, int64_t end) {
       std::vector<T> row(static_cast<size_t>(width * padded));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / height, y = i % height;

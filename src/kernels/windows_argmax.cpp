@@ -1,7 +1,6 @@
 #include "kernels/windows_argmax.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "core/error.h"
 #include "kernels/axis.h"
 #include "kernels/find_op.h"
+#include "tensor/parallel_for.h"
 
 namespace tessera {
 namespace {
@@ -86,7 +86,7 @@ class RowSums {
 template <class T>
 void classify_rows(const at::Tensor& logits, const at::Tensor& weights, const WindowGrid& grid, const at::Tensor& result) {
   const int64_t height = result.size(1), width = result.size(2);
-  at::parallel_for(0, result.size(0) * height, 16, [&](int64_t begin, int64_t end) {
+  parallel_for(0, result.size(0) * height, 16, [&](int64_t begin, int64_t end) {
     RowSums<T> sums(logits, weights, grid, result.size(0));
     for (int64_t line = begin; line < end; ++line) {
       sums.classify(line / height, static_cast<int>(line % height), result.mutable_data_ptr<int16_t>() + line * width);

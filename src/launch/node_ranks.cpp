@@ -7,8 +7,8 @@
 #include <csignal>
 #include <ctime>
 #include <map>
-#include <thread>
 
+#include "core/cpu_budget.h"
 #include "core/log.h"
 #include "launch/addresses.h"
 #include "launch/command_line.h"
@@ -54,8 +54,9 @@ struct NodeRanks::Rank {
 NodeRanks::NodeRanks(const LaunchOptions& options, const Layout& layout, Poller& poller)
     : options_(options), layout_(layout), poller_(poller) {
   const std::vector<Core> cores = allowed_cores();
-  num_cores_ =
-      cores.empty() ? std::max(1, static_cast<int>(std::thread::hardware_concurrency())) : static_cast<int>(cores.size());
+  // A quota may grant less than the cores that can be seen.
+  const CpuBudget budget = cpu_budget();
+  num_cores_ = std::min(budget.cpus(), cores.empty() ? budget.cpus() : static_cast<int>(cores.size()));
   if (options.bind) shares_ = share_cores(cores, cpus_near_gpus(layout.ranks_here));
 }
 
@@ -75,8 +76,8 @@ std::vector<std::string> NodeRanks::environment(const Directive& directive, int 
     if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
   }
   const auto count = static_cast<size_t>(layout_.ranks_here);
-  const size_t threads = shares_.empty() ? std::max<size_t>(1, static_cast<size_t>(num_cores_) / count)
-                                         : shares_[static_cast<size_t>(local_rank)].size();
+  const size_t even = std::max<size_t>(1, static_cast<size_t>(num_cores_) / count);
+  const size_t threads = shares_.empty() || cpu_budget().quota ? even : shares_[static_cast<size_t>(local_rank)].size();
   if (variables["OMP_NUM_THREADS"].empty()) variables["OMP_NUM_THREADS"] = std::to_string(threads);
   for (const char* foreign : {"GROUP_RANK", "GROUP_WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE", "TESSERA_LAUNCHER_STORE"})
     variables.erase(foreign);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "nn/draw.h"
+#include "nn/init_layers.h"
 
 namespace tessera {
 namespace {
@@ -13,28 +14,25 @@ namespace {
 // The references cut this normal distribution at +-2, a hundred deviations out: that never happens.
 constexpr double kDeviation = 0.02;
 
-void init_parameter(torch::nn::Module& owner, const std::string& local, const std::string& name, at::Tensor& value,
-                    uint64_t seed) {
-  if (auto* conv = owner.as<torch::nn::Conv2dImpl>()) {
-    const double fan_in = static_cast<double>(conv->weight.numel()) / static_cast<double>(conv->weight.size(0));
-    value.copy_(draw_uniform(seed, name, value.sizes(), 1.0 / std::sqrt(fan_in)));
-  } else if (value.dim() == 1) {
-    value.fill_(local == "bias" ? 0.0 : 1.0);
-  } else if (local == "proj_patch" || local == "proj_classes") {
-    value.copy_(draw_normal(seed, name, value.sizes()) / std::sqrt(static_cast<double>(value.size(0))));
-  } else {
-    value.copy_(draw_normal(seed, name, value.sizes()) * kDeviation);
-  }
+// Tokens, embeddings and projections: parameters that are no layer's.
+bool is_free(const std::string& parameter) {
+  return parameter != "weight" && parameter != "bias";
 }
 
 }  // namespace
 
 void init_transformer(torch::nn::Module& model, uint64_t seed, const std::string& prefix) {
   const at::NoGradGuard no_grad;
+  init_layers(model, LayerInit::kNormal02, seed, prefix);
   for (const auto& module : model.named_modules()) {
+    const std::string path = prefix + (module.key().empty() ? "" : module.key() + ".");
+    if (module.value()->as<torch::nn::Conv2dImpl>() != nullptr) init_layers(*module.value(), LayerInit::kTorch, seed, path);
     for (auto& item : module.value()->named_parameters(/*recurse=*/false)) {
-      const std::string name = prefix + (module.key().empty() ? "" : module.key() + ".") + item.key();
-      init_parameter(*module.value(), item.key(), name, item.value(), seed);
+      if (!is_free(item.key())) continue;
+      at::Tensor& value = item.value();
+      const bool projects = item.key() == "proj_patch" || item.key() == "proj_classes";
+      const double deviation = projects ? 1 / std::sqrt(static_cast<double>(value.size(0))) : kDeviation;
+      value.copy_(draw_normal(seed, path + item.key(), value.sizes()) * deviation);
     }
   }
 }

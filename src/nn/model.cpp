@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/suggest.h"
 #include "kernels/fused.h"
+#include "nn/init_layers.h"
 
 namespace tessera {
 namespace {
@@ -16,6 +17,10 @@ bool is_inside(const std::string& name, const std::string& part) {
 }
 
 }  // namespace
+
+void SegmentationModel::init(uint64_t seed) {
+  init_layers(*this, LayerInit::kTorch, seed);
+}
 
 void SegmentationModel::freeze(const std::vector<std::string>& parts) {
   if (parts.empty()) return;
@@ -50,6 +55,12 @@ bool SegmentationModel::leaves_to_loss(const PixelClassifier& classifier) const 
   const at::Tensor& x = classifier.features;
   return classify_in_loss_ && is_training() && at::GradMode::is_enabled() && x.is_cuda() && takes_fused_kernels(x) &&
          classifier.fits();
+}
+
+int64_t count_parameters(const torch::nn::Module& model) {
+  int64_t total = 0;
+  for (const at::Tensor& value : model.parameters()) total += value.numel();
+  return total;
 }
 
 void use_channels_last(SegmentationModel& model) {

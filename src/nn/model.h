@@ -19,10 +19,6 @@ struct ModelOutput {
   PixelClassifier classifier = {};
 };
 
-// Gives every convolution and linear layer Kaiming-normal weights (ReLU, the larger fan) and zero bias. The numbers of a
-// parameter are a function of (seed, its name): adding a layer elsewhere does not change them.
-void init_weights(torch::nn::Module& model, uint64_t seed);
-
 class SegmentationModel : public torch::nn::Module {
  public:
   // x: (N, channels, H, W), any H and W at least `min_size`. The logits cover the whole input unless `covered` says otherwise.
@@ -37,8 +33,9 @@ class SegmentationModel : public torch::nn::Module {
   // Prefixes of the parameters that belong to the head (they may get their own learning rate).
   virtual std::vector<std::string> head_prefixes() const = 0;
 
-  // Draws the weights anew, as the model's reference does. The numbers of a parameter are a function of (seed, its name).
-  virtual void init(uint64_t seed) { init_weights(*this, seed); }
+  // Draws the weights of a fresh model as its reference does; here, with torch's defaults. The numbers of a parameter are a
+  // function of (seed, its name): adding a layer elsewhere does not change them.
+  virtual void init(uint64_t seed);
 
   // Whether the loss takes the last 1x1 convolution upon itself, where a model can leave it.
   void classify_in_loss(bool on) { classify_in_loss_ = on; }
@@ -71,6 +68,9 @@ struct ModelShape {
   int64_t in_channels = 3;
   int64_t num_classes = 2;  // output channels
 };
+
+// Draws the weights of a fresh model from `seed`: as its reference does, then what config.init and config.zero_gamma change.
+void init_weights(SegmentationModel& model, const ModelConfig& config, uint64_t seed);
 
 // The model `config.name`, with weights drawn from `seed`. An unknown name answers with the known ones.
 ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t seed);

@@ -43,7 +43,7 @@ ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t
   check_options(config);
   ModelPtr model = make(config, shape);
   number_random_layers(*model);
-  model->init(seed);
+  init_weights(*model, config, seed);
   model->freeze(config.freeze);
   return model;
 }

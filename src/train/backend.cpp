@@ -5,6 +5,10 @@
 
 #include <cstdlib>
 
+#include "core/cpu_budget.h"
+#include "core/log.h"
+#include "core/plural.h"
+
 namespace tessera {
 namespace {
 
@@ -13,6 +17,16 @@ namespace {
 constexpr int kThreadsBesideAGpu = 4;
 
 }  // namespace
+
+void use_threads(const TrainConfig& config) {
+  if (config.threads == 0) return;
+  const int cpus = cpu_budget().cpus();
+  if (config.threads > cpus) {
+    log_warn("train.threads={}, but {} can be used here: more threads than that wait for one another; 0 takes what there is",
+             config.threads, fmt::format("{} {}", cpus, plural(cpus, "CPU")));
+  }
+  at::set_num_threads(static_cast<int>(config.threads));
+}
 
 void set_up_backend(const TrainConfig& config, at::Device device, bool fixed_shapes) {
   if (!device.is_cuda()) return;

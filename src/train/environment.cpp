@@ -8,8 +8,10 @@
 #include <fstream>
 #include <regex>
 
+#include "core/cpu_budget.h"
 #include "core/version.h"
 #include "tensor/device.h"
+#include "tensor/prepare_cpu.h"
 
 namespace tessera {
 namespace {
@@ -50,7 +52,9 @@ nlohmann::json describe_environment() {
           {"torch", TORCH_VERSION},
           {"system", std::string(system.sysname) + " " + system.release},
           {"cpu", cpu_name()},
+          {"instructions", describe_instructions(cpu_features(), onednn_bound())},
           {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
+          {"usable_cpus", cpu_budget().cpus()},
           {"compute_threads", at::get_num_threads()},
           {"memory_gb", static_cast<int>(memory / 1e9)},
           {"cuda", cuda_status()},

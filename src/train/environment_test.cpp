@@ -15,8 +15,8 @@ TEST(Environment, ReadsTheDriversVersion) {
 
 TEST(Environment, SaysWhatAResultDependsOn) {
   const nlohmann::json found = describe_environment();
-  for (const char* name :
-       {"tessera", "commit", "torch", "system", "cpu", "cores", "compute_threads", "memory_gb", "cuda", "driver", "gpus"})
+  for (const char* name : {"tessera", "commit", "torch", "system", "cpu", "instructions", "cores", "usable_cpus",
+                           "compute_threads", "memory_gb", "cuda", "driver", "gpus"})
     EXPECT_TRUE(found.contains(name)) << name;
 }
 

@@ -1,6 +1,5 @@
 #include "train/evaluator.h"
 
-#include <ATen/Parallel.h>
 #include <torch/types.h>
 
 #include <chrono>
@@ -58,13 +57,11 @@ at::Tensor image_batch(const std::vector<const Image*>& images, at::Device devic
   at::Tensor result = torch::empty({std::ssize(images), first.height, first.width, first.channels}, options);
   const size_t bytes = result.nbytes() / images.size();
   auto* const to = static_cast<std::byte*>(result.mutable_data_ptr());
-  at::parallel_for(0, std::ssize(images), 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); bytes > 0 && i < static_cast<size_t>(end); ++i) {
-      const Image& image = *images[i];
-      const void* from = image.is_bytes() ? static_cast<const void*>(image.bytes().data()) : image.floats().data();
-      std::memcpy(to + i * bytes, from, bytes);
-    }
-  });
+  for (size_t i = 0; bytes > 0 && i < images.size(); ++i) {
+    const Image& image = *images[i];
+    const void* from = image.is_bytes() ? static_cast<const void*>(image.bytes().data()) : image.floats().data();
+    std::memcpy(to + i * bytes, from, bytes);
+  }
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "core/files.h"
 #include "loss/loss.h"
 #include "tensor/device.h"
+#include "train/auto_precision.h"
 #include "train/checkpoint_store.h"
 #include "train/model_state.h"
 #include "train/precision.h"
@@ -37,8 +38,9 @@ const NamedTensors& weights_to_use(const Checkpoint& checkpoint, const Experimen
 TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides) {
   const std::filesystem::path folder = resolve_checkpoint(given);
   const Checkpoint checkpoint = read_checkpoint(folder, /*with_optimizer=*/false);
-  const Experiment experiment = experiment_of(checkpoint.config_yaml, folder, overrides);
+  Experiment experiment = experiment_of(checkpoint.config_yaml, folder, overrides);
   const at::Device device = pick_device(experiment.train.device);
+  experiment.train.precision = pick_precision(experiment.train.precision, device);
   const ModelShape shape{experiment.data.channels, logit_channels(experiment.loss, checkpoint.classes.size())};
   ModelPtr model = make_model(experiment.model, shape, 0);
   model->to(device, parameter_type(experiment.train.precision));

@@ -12,6 +12,7 @@
 #include "core/signals.h"
 #include "data/png_writer.h"
 #include "report/html_report.h"
+#include "train/auto_precision.h"
 #include "train/environment.h"
 #include "train/hooks/console.h"
 #include "train/hooks/record.h"
@@ -108,8 +109,10 @@ fs::path run_folder(const Experiment& experiment) {
   return fs::path("runs") / (experiment.run.name.empty() ? "run" : experiment.run.name);
 }
 
-RunResult run_training(const Experiment& experiment, const RunOptions& options, World& world) {
-  const fs::path folder = run_folder(experiment);
+RunResult run_training(const Experiment& asked, const RunOptions& options, World& world) {
+  const fs::path folder = run_folder(asked);
+  Experiment experiment = asked;
+  experiment.train.precision = precision_of_run(asked.train, folder, options.resume, options.device, world);
   std::error_code error;
   const bool is_new = world.is_first() && !fs::exists(folder, error);
   const auto lock = world.is_first() ? claim_folder(folder, options.resume) : nullptr;

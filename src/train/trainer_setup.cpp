@@ -1,9 +1,8 @@
-#include <ATen/Parallel.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <thread>
 
+#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/suggest.h"
@@ -13,6 +12,8 @@
 #include "dist/tune_exchange.h"
 #include "tensor/device.h"
 #include "train/agreement.h"
+#include "train/auto_precision.h"
+#include "train/backend.h"
 #include "train/model_state.h"
 #include "train/pretrained.h"
 #include "train/rank_weights.h"
@@ -22,12 +23,6 @@
 // Everything that happens to a trainer before its first step.
 namespace tessera {
 namespace {
-
-// Threads asked for, or this rank's share of the cores.
-int threads_or_share(int64_t asked, int ranks_here) {
-  if (asked > 0) return static_cast<int>(asked);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_here);
-}
 
 void check_metric_name(const std::string& name) {
   std::vector<std::string> known;
@@ -45,11 +40,12 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
       folder_(options.folder),
       world_(world),
       device_(pick_device(options.device.empty() ? experiment.train.device : options.device)) {
+  experiment_.train.precision = pick_precision(experiment_.train.precision, device_);
   const TrainConfig& train = experiment_.train;
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
   check_metric_name(experiment_.checkpoint.best_metric);
-  if (train.threads > 0) at::set_num_threads(static_cast<int>(train.threads));
+  use_threads(train);
   open_data();
   build_model();
   if (world_.is_first()) {

@@ -1,28 +1,30 @@
 """Compares fixtures made afresh with the ones kept in the repository; any difference is an error.
 
-Numbers may differ by rounding (other CPUs order float sums differently): 1e-9 relative, 1e-12 absolute. Everything else,
-and every other file, must be the same to the byte.
+Numbers may differ by rounding (other CPUs order float sums differently): 1e-9 relative, 1e-12 absolute, unless the kept file names
+a "tolerance" of its own and says why in the script that makes it. Everything else, and every other file, must be the same to the byte.
 """
 import json
 import math
 import pathlib
 import sys
 
+USUAL = {"relative": 1e-9, "absolute": 1e-12}
 
-def differences(kept, fresh, where=""):
+
+def differences(kept, fresh, tolerance, where=""):
     if isinstance(kept, bool) or isinstance(fresh, bool) or isinstance(kept, str) or kept is None:
         if kept != fresh:
             yield f"{where}: kept {kept!r}, fresh {fresh!r}"
     elif isinstance(kept, (int, float)) and isinstance(fresh, (int, float)):
         same_nan = isinstance(kept, float) and math.isnan(kept) and math.isnan(fresh)
-        if not same_nan and not math.isclose(kept, fresh, rel_tol=1e-9, abs_tol=1e-12):
+        if not same_nan and not math.isclose(kept, fresh, rel_tol=tolerance["relative"], abs_tol=tolerance["absolute"]):
             yield f"{where}: kept {kept!r}, fresh {fresh!r}"
     elif isinstance(kept, list) and isinstance(fresh, list) and len(kept) == len(fresh):
         for i, (a, b) in enumerate(zip(kept, fresh)):
-            yield from differences(a, b, f"{where}[{i}]")
+            yield from differences(a, b, tolerance, f"{where}[{i}]")
     elif isinstance(kept, dict) and isinstance(fresh, dict) and kept.keys() == fresh.keys():
         for key in kept:
-            yield from differences(kept[key], fresh[key], f"{where}.{key}")
+            yield from differences(kept[key], fresh[key], tolerance, f"{where}.{key}")
     else:
         yield f"{where}: of another shape"
 
@@ -36,7 +38,9 @@ def main(kept_dir, fresh_dir):
         if not kept.exists() or not fresh.exists():
             found.append(f"{name}: only in {kept_dir if kept.exists() else fresh_dir}")
         elif name.suffix == ".json":
-            found += [f"{name}{d}" for d in differences(json.loads(kept.read_text()), json.loads(fresh.read_text()))]
+            old, new = json.loads(kept.read_text()), json.loads(fresh.read_text())
+            tolerance = old.get("tolerance", USUAL) if isinstance(old, dict) else USUAL
+            found += [f"{name}{d}" for d in differences(old, new, tolerance)]
         elif kept.read_bytes() != fresh.read_bytes():
             found.append(f"{name}: bytes differ")
     for line in found[:40]:

@@ -11,6 +11,7 @@
 #include "config/experiment.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "tensor/prepare_cpu.h"
 #include "train/model_state.h"
 #include "train/pretrained.h"
 #include "weights/key_map.h"
@@ -84,6 +85,7 @@ void run(const nlohmann::json& job) {
 
 int main(int argc, char** argv) {
   try {
+    tessera::prepare_cpu();
     if (argc != 2) tessera::fail_usage("expected: run_model JOBS.json");
     for (const auto& job : nlohmann::json::parse(tessera::read_text(argv[1]))) tessera::run(job);
   } catch (const std::exception& e) {

@@ -26,5 +26,21 @@ def main():
             print(f"signal {number.name}: stopped at {step}, exit code {code}, resumed to the same weights")
 
 
+def with_many_threads():
+    """Far more threads than CPUs are slow, and are warned of; a signal still ends the run."""
+    with Folder() as folder:
+        run = folder / "crowded"
+        process = start("train", *TINY, "train.duration=100000ba", "eval.every=0ba", "checkpoint.every=100000ba", "train.threads=64", f"run.dir={run}")
+        while not (run / "log.jsonl").exists() or '"train"' not in (run / "log.jsonl").read_text():
+            time.sleep(0.02)
+            check(process.poll() is None, "the run ended before the signal")
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=120)
+        check(process.returncode == 143, f"exit code {process.returncode}, expected 143\n{errors}")
+        check("train.threads=64, but " in errors, errors)
+        print("64 threads: stopped by SIGTERM")
+
+
 if __name__ == "__main__":
     main()
+    with_many_threads()

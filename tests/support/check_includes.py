@@ -1,4 +1,4 @@
-"""Fails when a file includes a layer it may not:
+"""Fails when a file includes a layer it may not, or uses at::parallel_for, which is no more than a loop in our code (tensor/parallel_for.h):
 apps -> { train, launch } -> { siblings } -> { kernels -> tensor, config } -> core; of the siblings, launch knows dist alone."""
 import pathlib
 import re
@@ -26,6 +26,8 @@ def main(root):
     for path in sorted(p for p in root.rglob("*") if p.suffix in {".h", ".cpp", ".cu", ".cuh"}):
         layer = path.relative_to(root).parts[0]
         for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.match(r"\s*[^/]*at::parallel_(for|reduce)\(", line):
+                wrong.append(f"{path}:{number}: at::parallel_for runs on one thread here; take parallel_for of tensor/parallel_for.h")
             found = re.match(r'\s*#include "([^"/]+)/', line)
             if found and found[1] in ALLOWED and found[1] != layer and found[1] not in ALLOWED[layer]:
                 wrong.append(f"{path}:{number}: {layer} may not include {found[1]}")

@@ -88,4 +88,16 @@ at::Tensor Bottleneck::leave(const at::Tensor& inner, const at::Tensor& shortcut
   return conv_norm_add_relu(conv3_, bn3_, conv_norm_relu(conv2_, bn2_, inner), shortcut);
 }
 
+int64_t set_last_gammas(torch::nn::Module& root, double gamma) {
+  const at::NoGradGuard no_grad;
+  int64_t blocks = 0;
+  for (const auto& module : root.modules()) {
+    auto* block = dynamic_cast<ResidualBlock*>(module.get());
+    if (block == nullptr) continue;
+    block->last_norm()->weight.fill_(gamma);
+    ++blocks;
+  }
+  return blocks;
+}
+
 }  // namespace tessera

@@ -23,6 +23,8 @@ struct ResidualShape {
 class ResidualBlock : public Layer {
  public:
   at::Tensor forward(const at::Tensor& x) override;
+  // The norm whose output is added to the shortcut.
+  virtual BatchNorm2d& last_norm() = 0;
 
  protected:
   explicit ResidualBlock(const ResidualShape& shape);
@@ -39,6 +41,7 @@ class BasicBlock : public ResidualBlock {
  public:
   static constexpr int64_t kExpansion = 1;
   explicit BasicBlock(const ResidualShape& shape);
+  BatchNorm2d& last_norm() override { return bn2_; }
 
  private:
   std::pair<at::Tensor, at::Tensor> enter(const at::Tensor& x) override;
@@ -51,6 +54,7 @@ class Bottleneck : public ResidualBlock {
  public:
   static constexpr int64_t kExpansion = 4;
   explicit Bottleneck(const ResidualShape& shape);
+  BatchNorm2d& last_norm() override { return bn3_; }
 
  private:
   std::pair<at::Tensor, at::Tensor> enter(const at::Tensor& x) override;
@@ -58,5 +62,9 @@ class Bottleneck : public ResidualBlock {
   torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
   BatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
 };
+
+// Gives the last norm of every residual block in `root` this scale: with 0 each block starts as its shortcut alone (Goyal et
+// al., 2017). Returns how many blocks there are.
+int64_t set_last_gammas(torch::nn::Module& root, double gamma);
 
 }  // namespace tessera

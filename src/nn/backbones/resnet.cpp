@@ -7,6 +7,7 @@
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/pool.h"
+#include "nn/init_layers.h"
 #include "nn/registry.h"
 
 namespace tessera {
@@ -120,6 +121,10 @@ Features ResNet::forward(const at::Tensor& input) {
     features.stages.push_back(x);
   }
   return features;
+}
+
+void ResNet::init(uint64_t seed, const std::string& prefix) {
+  init_layers(*this, LayerInit::kKaimingFanOut, seed, prefix);
 }
 
 void ResNet::freeze() {

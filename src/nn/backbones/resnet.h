@@ -25,6 +25,7 @@ class ResNet : public Backbone {
   Features forward(const at::Tensor& x) override;
   int64_t stem_channels() const override { return config_.stem_width; }
   std::vector<int64_t> stage_channels() const override { return stage_channels_; }
+  void init(uint64_t seed, const std::string& prefix) override;
 
   // Frozen parts stay in evaluation mode.
   void train(bool on = true) override;

@@ -5,6 +5,9 @@
 #include "core/error.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/pool.h"
+#include "nn/draw.h"
+#include "nn/init_layers.h"
+#include "nn/init_transformer.h"
 
 namespace tessera {
 namespace {
@@ -42,6 +45,16 @@ Features VitPyramid::forward(const at::Tensor& x) {
   // A grid of one row or column cannot be halved further: rounded up, it stays.
   maps[3] = maxima(maps[3], {.kernel = 2, .stride = 2, .ceil_mode = true});
   return {x, {}, maps};
+}
+
+void VitPyramid::init(uint64_t seed, const std::string& prefix) {
+  init_layers(*up4_, LayerInit::kTorch, seed, prefix + "up4.");
+  init_layers(*up2_, LayerInit::kTorch, seed, prefix + "up2.");
+  init_transformer(*vit_, seed, prefix + "vit.");
+  // timm's class token is all but zero; the Segmenter's is not.
+  const at::NoGradGuard no_grad;
+  at::Tensor token = vit_->named_parameters()["cls_token"];
+  token.copy_(draw_normal(seed, prefix + "vit.cls_token", token.sizes()) * 1e-6);
 }
 
 }  // namespace tessera

@@ -19,6 +19,8 @@ class VitPyramid : public Backbone {
   Features forward(const at::Tensor& x) override;
   int64_t stem_channels() const override { return 0; }
   std::vector<int64_t> stage_channels() const override { return std::vector<int64_t>(4, vit_->options().width); }
+  // The vision transformer as timm's, the pyramid as mmsegmentation's.
+  void init(uint64_t seed, const std::string& prefix) override;
   Vit& vit() { return vit_; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "nn/backbones/residual_block.h"
 #include "nn/blocks/checkpointed.h"
 #include "nn/heads/fcn_head.h"
 
@@ -14,7 +15,7 @@ EncoderDecoder::Names EncoderDecoder::names_of(HeadLayout layout) {
 
 EncoderDecoder::EncoderDecoder(const BackbonePtr& backbone, const HeadPtr& head, const HeadPtr& aux, HeadLayout layout,
                                bool checkpoint)
-    : names_(names_of(layout)), checkpoint_(checkpoint) {
+    : layout_(layout), names_(names_of(layout)), checkpoint_(checkpoint) {
   backbone_ = register_module("backbone", backbone);
   head_ = register_module(names_.head, head);
   if (aux) aux_ = register_module(names_.aux, aux);
@@ -33,6 +34,13 @@ ModelOutput EncoderDecoder::forward(const at::Tensor& x) {
   ModelOutput output{run_head(*head_, features), {}};
   if (aux_ && is_training()) output.aux = run_head(*aux_, features);
   return output;
+}
+
+void EncoderDecoder::init(uint64_t seed) {
+  backbone_->init(seed, "backbone.");
+  head_->init(seed, names_.head + ".");
+  if (aux_) aux_->init(seed, names_.aux + ".");
+  if (layout_ == HeadLayout::kMmseg) set_last_gammas(*backbone_, 0);
 }
 
 HeadPtr make_aux_head(const AuxConfig& config, const Backbone& backbone, int64_t classes, HeadLayout layout) {

@@ -22,11 +22,14 @@ class EncoderDecoder : public SegmentationModel {
   EncoderDecoder(const BackbonePtr& backbone, const HeadPtr& head, const HeadPtr& aux, HeadLayout layout, bool checkpoint);
 
   ModelOutput forward(const at::Tensor& x) override;
+  // As the library of the heads' layout does. mmsegmentation's ResNets start with zero_gamma, torchvision's do not.
+  void init(uint64_t seed) override;
   std::vector<std::string> head_prefixes() const override { return {names_.head + ".", names_.aux + "."}; }
 
  private:
   at::Tensor run_head(Head& head, const Features& features) const;
 
+  HeadLayout layout_;
   Names names_;
   bool checkpoint_;
   BackbonePtr backbone_;

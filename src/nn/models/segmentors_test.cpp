@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "nn/blocks/dropout.h"
+#include "nn/init_layers.h"
 #include "nn/models/deeplabv3.h"
 #include "nn/models/deeplabv3plus.h"
 #include "nn/models/fcn.h"
@@ -130,7 +131,7 @@ TEST(Segmentors, EachTrainsOneStepAtAnOddSize) {
   for (const auto& [name, make] : kAll) {
     const ModelPtr model = make(on("resnet18"), {2, 3});
     number_random_layers(*model);
-    init_weights(*model, 5);
+    init_layers(*model, LayerInit::kTorch, 5);
     model->to(at::kDouble);
     model->train();
     const StepContextGuard context({.sample_keys = sample_keys(1, 0, {0, 1, 2, 3}), .segments = norm_segments(4, 2)});

@@ -6,6 +6,7 @@
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/resize.h"
+#include "nn/init_layers.h"
 
 namespace tessera {
 namespace {
@@ -75,6 +76,13 @@ ModelOutput UNetResNet::forward(const at::Tensor& input) {
     x = checkpoint_ ? checkpointed(block, inputs, run) : run(inputs);
   }
   return {classifier_->forward(x), {}};
+}
+
+void UNetResNet::init(uint64_t seed) {
+  encoder_->init(seed, "encoder.");
+  for (size_t i = 0; i < blocks_.size(); ++i)
+    init_layers(*blocks_[i], LayerInit::kKaimingUniform, seed, "decoder.blocks." + std::to_string(i) + ".");
+  init_layers(*classifier_, LayerInit::kGlorot, seed, "segmentation_head.");
 }
 
 ModelPtr make_unet_resnet(const ModelConfig& config, const ModelShape& shape) {

@@ -15,6 +15,7 @@ class UNetResNet : public SegmentationModel {
   UNetResNet(const UNetResNetConfig& config, const BackbonePtr& encoder, int64_t num_classes, bool checkpoint);
 
   ModelOutput forward(const at::Tensor& x) override;
+  void init(uint64_t seed) override;
   std::vector<std::string> head_prefixes() const override { return {"decoder.", "segmentation_head."}; }
 
  private:

@@ -5,7 +5,6 @@
 #include "nn/backbones/vit_pyramid.h"
 #include "nn/blocks/resize.h"
 #include "nn/heads/uper_head.h"
-#include "nn/init_transformer.h"
 #include "nn/models/encoder_decoder.h"
 
 namespace tessera {
@@ -21,11 +20,6 @@ class UperNetVit : public EncoderDecoder {
   ModelOutput forward(const at::Tensor& x) override {
     const ModelOutput output = EncoderDecoder::forward(x);
     return {cut_back(output.logits, x), output.aux.defined() ? cut_back(output.aux, x) : output.aux};
-  }
-
-  void init(uint64_t seed) override {
-    init_weights(*this, seed);
-    init_transformer(*vit_, seed, kVit);
   }
 
   std::vector<std::string> no_weight_decay() const override {
