@@ -1,4 +1,4 @@
-"""DeepLabV3+ with mmsegmentation's separable head and names."""
+"""DeepLabV3+ with mmsegmentation's head and names: separable convolutions but for the bottleneck behind the ASPP."""
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -12,7 +12,7 @@ class Head(nn.Module):
         super().__init__()
         self.image_pool = Pooled(inputs, channels, 1)
         self.aspp_modules = nn.ModuleList([ConvModule(inputs, channels), *(Separable(inputs, channels, d) for d in dilations)])
-        self.bottleneck = Separable((len(dilations) + 2) * channels, channels)
+        self.bottleneck = ConvModule((len(dilations) + 2) * channels, channels, 3)
         self.c1_bottleneck = ConvModule(low_level_inputs, low_level_channels)
         self.sep_bottleneck = nn.Sequential(Separable(channels + low_level_channels, channels), Separable(channels, channels))
         self.conv_seg = nn.Conv2d(channels, classes, 1)

@@ -6,6 +6,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
+#include "data/datasets/class_count.h"
+#include "loss/loss.h"
 #include "nn/model.h"
 #include "nn/summary.h"
 
@@ -15,9 +17,19 @@ namespace {
 struct ModelsArguments {
   std::string name;
   std::vector<std::string> overrides;
-  int64_t size = 512, classes = 150, depth = 4;
+  int64_t size = 512, classes = 0, depth = 4;  // classes 0: not given
   bool json = false;
 };
+
+constexpr int64_t kUsualClasses = 150;
+
+// The channels of the model's logits: as asked for; else as training with the config would make them; else as for ADE20K.
+int64_t logits_of(const ModelsArguments& arguments, const Experiment& experiment) {
+  if (arguments.classes > 0) return arguments.classes;
+  const std::optional<int> of_data = class_count(experiment.data);
+  const int64_t classes = experiment.model.num_classes > 0 ? experiment.model.num_classes : of_data.value_or(0);
+  return classes > 0 ? logit_channels(experiment.loss, static_cast<int>(classes)) : kUsualClasses;
+}
 
 // name: a registered model, or a config file that describes one.
 ModelSummary summary_of(const ModelsArguments& arguments, const std::string& name) {
@@ -25,7 +37,7 @@ ModelSummary summary_of(const ModelsArguments& arguments, const std::string& nam
   const Experiment experiment = load_experiment(is_file ? name : "", arguments.overrides);
   ModelConfig config = experiment.model;
   if (!is_file) config.name = name;
-  const ModelPtr model = make_model(config, {experiment.data.channels, arguments.classes}, 0);
+  const ModelPtr model = make_model(config, {experiment.data.channels, logits_of(arguments, experiment)}, 0);
   return summarize(*model, experiment.data.channels, arguments.size, arguments.size);
 }
 
@@ -43,7 +55,7 @@ void list(const ModelsArguments& arguments) {
   nlohmann::json all;
   if (!arguments.json)
     fmt::print("{:<16} {:>14} {:>10} {:>15}   at {} x {}, {} classes\n", "model", "parameters", "GMACs", "activations (M)",
-               arguments.size, arguments.size, arguments.classes);
+               arguments.size, arguments.size, arguments.classes > 0 ? arguments.classes : kUsualClasses);
   for (const std::string& name : model_names()) {
     const LayerSummary total = summary_of(arguments, name).total();
     if (arguments.json) {
@@ -85,7 +97,8 @@ void add_models(CLI::App& app, int& exit_code) {
                                          "one, layer by layer; `models pretrained` for public weights");
   const auto common = [&](CLI::App* at) {
     at->add_option("--size", arguments->size, "side of the input")->capture_default_str()->check(CLI::PositiveNumber);
-    at->add_option("--classes", arguments->classes, "classes")->capture_default_str()->check(CLI::PositiveNumber);
+    at->add_option("--classes", arguments->classes, "classes (default: those of the config's data, else 150)")
+        ->check(CLI::PositiveNumber);
     at->add_flag("--json", arguments->json, "print as JSON");
   };
   common(command);

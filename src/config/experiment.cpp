@@ -48,7 +48,16 @@ Experiment read_experiment(const Node& node) {
   Experiment experiment;
   ConfigReader::read_struct(resolved, "", experiment);
   validate(experiment);
+  experiment.loss.aux_weight = aux_weight_of(experiment);  // so that a run's own config.yaml says which it was
   return experiment;
+}
+
+double aux_weight_of(const Experiment& experiment) {
+  const ModelConfig& model = experiment.model;
+  const HeadLayout layout = model.name == "deeplabv3" ? model.deeplabv3.layout
+                            : model.name == "fcn"     ? model.fcn.layout
+                                                      : HeadLayout::kMmseg;
+  return experiment.loss.aux_weight.value_or(layout == HeadLayout::kTorchvision ? 0.5 : 0.4);
 }
 
 Experiment load_experiment(const std::filesystem::path& file, const std::vector<std::string>& overrides) {

@@ -35,6 +35,10 @@ Node compose(const std::filesystem::path& file, const std::vector<std::string>& 
 Experiment read_experiment(const Node& node);
 Experiment load_experiment(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 
+// The auxiliary loss's factor: loss.aux_weight or, where that is not set, what the layout's library trains with. The
+// experiments that the functions above give have it set.
+double aux_weight_of(const Experiment& experiment);
+
 // The fields with their present values: for printing, help and docs.
 std::vector<SchemaLine> experiment_lines(Experiment& experiment);
 std::string experiment_yaml(const Experiment& experiment);

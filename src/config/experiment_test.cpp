@@ -35,6 +35,20 @@ TEST(Experiment, PrintedConfigReadsBackToTheSameText) {
   EXPECT_FALSE(second.model.options.find("a")->quoted);
 }
 
+// torchvision trains its auxiliary heads with 0.5, mmsegmentation with 0.4.
+TEST(Experiment, AuxiliaryWeightIsThatOfTheHeadsLibraryUnlessSet) {
+  const auto weight = [](const std::vector<std::string>& overrides) { return load_experiment("", overrides).loss.aux_weight; };
+  EXPECT_EQ(weight({"model.name=deeplabv3"}), 0.5);
+  EXPECT_EQ(weight({"model.name=fcn"}), 0.5);
+  EXPECT_EQ(weight({"model.name=deeplabv3", "model.deeplabv3.layout=mmseg"}), 0.4);
+  EXPECT_EQ(weight({"model.name=fcn", "model.fcn.layout=mmseg"}), 0.4);
+  EXPECT_EQ(weight({"model.name=pspnet"}), 0.4);
+  EXPECT_EQ(weight({"model.name=fcn", "loss.aux_weight=0.1"}), 0.1);
+  Experiment e;
+  e.model.name = "fcn";
+  EXPECT_EQ(aux_weight_of(e), 0.5);
+}
+
 TEST(Experiment, EveryFieldHasAHelpLineAndAUniqueKey) {
   Experiment e;
   std::set<std::string> keys;

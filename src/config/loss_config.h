@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "config/schema.h"
@@ -26,7 +27,7 @@ struct LossConfig {
   double label_smoothing = 0.0;
   double focal_gamma = 2.0;
   double dice_smooth = 1e-5;
-  double aux_weight = 0.4;
+  std::optional<double> aux_weight;
 };
 template <class V>
 void describe(V& v, LossConfig& c) {
@@ -44,7 +45,10 @@ void describe(V& v, LossConfig& c) {
   v.field("label_smoothing", c.label_smoothing, "ce, bce: share of the target spread evenly over all classes", between(0, 1));
   v.field("focal_gamma", c.focal_gamma, "focal: 0 is plain cross entropy", at_least(0));
   v.field("dice_smooth", c.dice_smooth, "Dice: added to numerator and denominator", positive());
-  v.field("aux_weight", c.aux_weight, "factor of the same loss on a model's auxiliary head", at_least(0));
+  v.field("aux_weight", c.aux_weight,
+          "factor of the same loss on a model's auxiliary head; default: as the head's library trains it, 0.5 in torchvision's "
+          "layout, 0.4 in mmseg's",
+          at_least(0));
 }
 
 }  // namespace tessera

@@ -89,7 +89,8 @@ void describe(V& v, ModelConfig& c) {
       "pretrained", c.pretrained,
       "weights to start from: a name of `tessera models pretrained`, a URL, a .pth, .safetensors or .npz file, or a run; of "
       "torchvision, timm, mmsegmentation, smp, Segmenter or ours; the head is left fresh where its classes differ");
-  v.field("allow_missing", c.allow_missing, "start even if that file lacks weights outside the head");
+  v.field("allow_missing", c.allow_missing,
+          "start even if that file lacks weights outside the head, or has another head for as many classes");
   v.field("freeze", c.freeze,
           "layers that are not trained, by their path in `tessera models show`: [backbone.layer1, encoder.blocks.0]; their "
           "batch norms keep their statistics");

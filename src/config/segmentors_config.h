@@ -86,7 +86,7 @@ void describe(V& v, DeepLabV3Config& c) {
 }
 
 struct DeepLabV3PlusConfig {
-  Separable separable = Separable::kAll;
+  Separable separable = Separable::kAspp;
   std::vector<int64_t> dilations = {12, 24, 36};
   int64_t channels = 512;
   int64_t low_level_channels = 48;
@@ -97,7 +97,8 @@ struct DeepLabV3PlusConfig {
 template <class V>
 void describe(V& v, DeepLabV3PlusConfig& c) {
   v.field("separable", c.separable,
-          "which 3x3 convolutions are depthwise separable: all; aspp: all but the bottleneck behind the ASPP; none");
+          "which 3x3 convolutions are depthwise separable: aspp: all but the bottleneck behind the ASPP, as mmsegmentation; "
+          "all; none");
   v.field("dilations", c.dilations, "of the 3x3 branches; 6, 12, 18 go with output stride 16", at_least(1));
   v.field("channels", c.channels, "of the branches and the decoder", at_least(1));
   v.field("low_level_channels", c.low_level_channels, "what stage 1 is reduced to before it is joined", at_least(1));

@@ -19,7 +19,7 @@ ModelConfig read(const std::string& yaml) {
 TEST(SegmentorsConfig, ReadsBackboneAndHead) {
   const ModelConfig config = read(
       "backbone: {name: resnet101, output_stride: 16, stem: deep, dilation: every_conv, freeze_stages: 1, checkpoint: true}\n"
-      "deeplabv3plus: {separable: aspp, dilations: [6, 12, 18], aux: {enabled: true, channels: 64}}\n"
+      "deeplabv3plus: {separable: none, dilations: [6, 12, 18], aux: {enabled: true, channels: 64}}\n"
       "fcn: {layout: mmseg}\n");
   EXPECT_EQ(config.backbone.name, "resnet101");
   EXPECT_EQ(config.backbone.output_stride, 16);
@@ -27,7 +27,7 @@ TEST(SegmentorsConfig, ReadsBackboneAndHead) {
   EXPECT_EQ(config.backbone.dilation, DilationStyle::kEveryConv);
   EXPECT_EQ(config.backbone.freeze_stages, 1);
   EXPECT_TRUE(config.backbone.checkpoint);
-  EXPECT_EQ(config.deeplabv3plus.separable, Separable::kAspp);
+  EXPECT_EQ(config.deeplabv3plus.separable, Separable::kNone);
   EXPECT_EQ(config.deeplabv3plus.dilations, (std::vector<int64_t>{6, 12, 18}));
   EXPECT_TRUE(config.deeplabv3plus.aux.enabled);
   EXPECT_EQ(config.deeplabv3plus.aux.channels, 64);

@@ -13,10 +13,10 @@ struct EnumNames<VitBackbone> {
   static constexpr std::array<std::string_view, 12> names = {"vit_ti8", "vit_ti16", "vit_ti32", "vit_s8", "vit_s16", "vit_s32",
                                                              "vit_b8",  "vit_b16",  "vit_b32",  "vit_l8", "vit_l16", "vit_l32"};
 };
-enum class PositionResize { kBicubic, kBilinear };
+enum class PositionResize { kBicubic, kBicubicPlain, kBilinear };
 template <>
 struct EnumNames<PositionResize> {
-  static constexpr std::array<std::string_view, 2> names = {"bicubic", "bilinear"};
+  static constexpr std::array<std::string_view, 3> names = {"bicubic", "bicubic_plain", "bilinear"};
 };
 
 // What every model on a vision transformer can say of it; such a model's own config derives from this.
@@ -37,7 +37,8 @@ void describe(V& v, VitConfig& c) {
   v.field("backbone", c.backbone, "vision transformer: size ti, s, b or l, then the patch's side");
   v.field("distilled", c.distilled, "with a distillation token, as DeiT's distilled weights have");
   v.field("image_size", c.image_size, "size the position embeddings are kept for; inputs of other sizes get them resized");
-  v.field("position_resize", c.position_resize, "how they are resized: bicubic with antialias as timm, or bilinear");
+  v.field("position_resize", c.position_resize,
+          "how they are resized: bicubic with antialias as timm; bicubic_plain without, as mmsegmentation; bilinear");
   v.field("drop_path", c.drop_path, "of the last encoder layer, rising linearly from 0 at the first", between(0, 0.99));
   v.field("dropout", c.dropout, "of the encoder's embeddings, projections and MLPs", between(0, 0.99));
   v.field("attention_dropout", c.attention_dropout,

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "core/files.h"
+#include "nn/backbones/vit.h"
 #include "train/checkpoint_store.h"
 #include "train/inference.h"
 #include "train/model_state.h"
@@ -22,7 +23,7 @@ const VitConfig* vit_of(const ModelConfig& config) {
 void describe_positions(const ModelConfig& config, const NamedTensors& ours, MatchOptions& options) {
   const VitConfig* vit = vit_of(config);
   if (vit == nullptr) return;
-  options.position_fit = vit->position_resize == PositionResize::kBicubic ? PositionFit::kBicubic : PositionFit::kBilinear;
+  options.position_fit = position_fit(vit->position_resize);
   for (const auto& [name, tensor] : ours) {
     if (!name.ends_with("patch_embed.proj.weight")) continue;
     const int64_t patch = tensor.size(2);

@@ -278,7 +278,7 @@ at::Tensor TrainStep::forward_loss(StepInputs& inputs, const Pass& pass) {
   const at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, targets, inputs.context).value
                                                       : loss_->micro_loss(output.logits, targets, inputs.context).value;
   if (!output.aux.defined()) return loss;
-  return loss + experiment_.loss.aux_weight * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
+  return loss + aux_weight_of(experiment_) * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
 }
 
 void TrainStep::backward(const at::Tensor& loss) {

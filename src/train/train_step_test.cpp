@@ -5,6 +5,7 @@
 
 #include "dist/thread_ranks.h"
 #include "support/few_steps.h"
+#include "support/small_models.h"
 
 namespace tessera {
 namespace {
@@ -188,6 +189,22 @@ TEST(TrainStep, BinaryModelHasOneChannel) {
   double last = first;
   for (int i = 1; i < 20; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
   EXPECT_LT(last, first);
+}
+
+// torchvision's reference training weighs the auxiliary loss by 0.5, mmsegmentation by 0.4.
+TEST(TrainStep, AuxiliaryLossHasTheWeightOfTheHeadsLibrary) {
+  const auto loss = [](const std::string& layout, const std::vector<std::string>& more) {
+    std::vector<std::string> settings{"model.fcn.aux.enabled=true", "model.fcn.layout=" + layout};
+    settings.insert(settings.end(), more.begin(), more.end());
+    const Experiment e = testing::small_model("fcn", settings);
+    TrainStep step(e, make_model(e.model, {3, 4}, 3), 4, at::kCPU);
+    return step.run(first_batch(e), 0, 100, 2).loss.item<double>();
+  };
+  for (const auto& [layout, weight] : {std::pair{"torchvision", 0.5}, std::pair{"mmseg", 0.4}}) {
+    const double plain = loss(layout, {"loss.aux_weight=0"}), whole = loss(layout, {"loss.aux_weight=1"});
+    ASSERT_GT(whole, plain + 0.1);
+    EXPECT_NEAR(loss(layout, {}), plain + weight * (whole - plain), 1e-5) << layout;
+  }
 }
 
 }  // namespace

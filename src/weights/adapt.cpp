@@ -1,9 +1,7 @@
 #include "weights/adapt.h"
 
-#include <ATen/ops/_upsample_bicubic2d_aa.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/upsample_bilinear2d.h>
 
 #include <cmath>
 
@@ -47,11 +45,7 @@ std::optional<at::Tensor> resize_positions(const at::Tensor& positions, int64_t 
   const at::Tensor image =
       positions.slice(1, old_prefix).to(at::kFloat).reshape({1, old_side, old_side, width}).permute({0, 3, 1, 2}).contiguous();
   at::Tensor resized = image;
-  if (grid[0] != old_side || grid[1] != old_side) {
-    resized = fit == PositionFit::kBicubic
-                  ? at::_upsample_bicubic2d_aa(image, grid, /*align_corners=*/false, std::nullopt, std::nullopt)
-                  : at::upsample_bilinear2d(image, grid, /*align_corners=*/false, std::nullopt, std::nullopt);
-  }
+  if (grid[0] != old_side || grid[1] != old_side) resized = resize_grid(image, grid, fit);
   const at::Tensor cells = resized.permute({0, 2, 3, 1}).reshape({1, grid[0] * grid[1], width});
   return at::cat({positions.slice(1, 0, prefix).to(at::kFloat), cells}, 1);
 }

@@ -94,6 +94,7 @@ MappedKeys map_keys(NamedTensors file, const std::vector<std::string>& model_nam
     out.tensors = std::move(file);
     return out;
   }
+  refuse_multi_level_neck(keys_of(file), model);
   out.family = family->name;
   out.tensors = family->translate(file, out.dropped);
   if (family->backbone_only) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "support/weight_files.h"
 
 namespace tessera {
@@ -58,6 +60,76 @@ TEST(Match, WholeHeadMayBeAbsentAndStrangersAreListed) {
   const MatchReport report = match_weights(small_model(), file, kHead, "f");
   EXPECT_EQ(report.summary(), "2 loaded, 0 reshaped, 1 reinitialised, 0 missing, 1 unused");
   EXPECT_SAYS(report.table(), "unused         fc.weight  (10, 4)");
+}
+
+// mmsegmentation's DeepLabV3+ has decode_head.bottleneck.conv.weight where a head that is separable throughout has another.
+TEST(Match, HeadForAsManyClassesWithOtherNamesIsAnErrorThatNamesThem) {
+  NamedTensors model = small_model(), file = small_file();
+  model.emplace_back("decode_head.bottleneck.depthwise_conv.conv.weight", at::zeros({4, 1, 3, 3}));
+  file.emplace_back("decode_head.bottleneck.conv.weight", weight_values({4, 4, 3, 3}, 3));
+  const std::string error = error_of([&] { match_weights(model, file, kHead, "f"); });
+  EXPECT_SAYS(error, "its 3 classes are as many as the model's");
+  EXPECT_SAYS(error, "no place in the model (decode_head.bottleneck.conv.weight)");
+  EXPECT_SAYS(error, "not in it (decode_head.bottleneck.depthwise_conv.conv.weight)");
+  EXPECT_EQ(model[0].second.abs().sum().item<float>(), 0.0F);  // nothing was copied
+
+  MatchOptions allowing = kHead;
+  allowing.allow_missing = true;
+  EXPECT_EQ(match_weights(model, file, allowing, "f").summary(), "3 loaded, 0 reshaped, 1 reinitialised, 0 missing, 1 unused");
+
+  // Made for other classes, the head has to be trained anew in any case; that more of it differs is said.
+  model[2].second = at::zeros({5, 4, 1, 1});
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(match_weights(model, file, kHead, "f").count(MatchStatus::kReinitialised), 2U);
+  EXPECT_SAYS(::testing::internal::GetCapturedStderr(), "no place in the model (decode_head.bottleneck.conv.weight)");
+}
+
+TEST(Match, HeadForAsManyClassesOfAnotherLibraryOrWidthIsAnError) {
+  NamedTensors file = small_file();
+  file.back() = {"classifier.4.weight", weight_values({3, 4, 1, 1}, 2)};
+  EXPECT_SAYS(error_of([&] { match_weights(small_model(), file, kHead, "f"); }), "no place in the model (classifier.4.weight)");
+  file.back().second = weight_values({21, 4, 1, 1}, 2);
+  EXPECT_EQ(match_weights(small_model(), file, kHead, "f").count(MatchStatus::kReinitialised), 1U);
+  file = small_file();
+  file.back().second = weight_values({3, 8, 1, 1}, 2);
+  EXPECT_SAYS(error_of([&] { match_weights(small_model(), file, kHead, "f"); }),
+              "1 of its head's tensors have another shape (decode_head.conv_seg.weight)");
+}
+
+// An auxiliary head that only one of the two has is no other head.
+TEST(Match, AuxiliaryHeadMayComeOrGo) {
+  const MatchOptions both{.head_prefixes = {"decode_head.", "auxiliary_head."}};
+  NamedTensors larger = small_model(), larger_file = small_file();
+  larger.emplace_back("auxiliary_head.conv_seg.weight", at::zeros({3, 4, 1, 1}));
+  larger_file.emplace_back("auxiliary_head.conv_seg.weight", at::zeros({3, 4, 1, 1}));
+  EXPECT_EQ(match_weights(larger, small_file(), both, "f").count(MatchStatus::kReinitialised), 1U);
+  EXPECT_EQ(match_weights(small_model(), larger_file, both, "f").count(MatchStatus::kUnused), 1U);
+}
+
+TEST(Match, NanAndInfinityAreSaidWithTheirTensors) {
+  NamedTensors file = small_file();
+  file[0].second[1][2][0][1] = std::numeric_limits<float>::quiet_NaN();
+  file[1].second = at::tensor({1e300, 0.0, 0.0, 0.0}, at::kDouble);  // infinite once it is a float
+  ::testing::internal::CaptureStderr();
+  match_weights(small_model(), file, kHead, "f");
+  EXPECT_SAYS(::testing::internal::GetCapturedStderr(),
+              "2 tensors hold NaN or infinity: backbone.conv1.weight, backbone.bn1.running_mean");
+  file = small_file();
+  file[1].second = at::full({4}, 3e38F);  // finite, though their sum is not
+  ::testing::internal::CaptureStderr();
+  match_weights(small_model(), file, kHead, "f");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Match, WholeNumbersInPlaceOfWeightsAreRefused) {
+  NamedTensors file = small_file();
+  file[0].second = at::ones({4, 3, 2, 2}, at::kChar);
+  const NamedTensors model = small_model();
+  EXPECT_SAYS(error_of([&] { match_weights(model, file, kHead, "f"); }),
+              "1 tensors are not of floating point, as the model's are: backbone.conv1.weight (Char)");
+  EXPECT_EQ(model[1].second.abs().sum().item<float>(), 0.0F);  // nothing was copied
+  file[0].second = at::ones({4, 3, 2, 2}, at::kHalf);
+  EXPECT_EQ(match_weights(model, file, kHead, "f").count(MatchStatus::kLoaded), 3U);
 }
 
 TEST(Match, NothingInCommonOrAMisfitIsAlwaysAnError) {

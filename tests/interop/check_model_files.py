@@ -1,4 +1,4 @@
-"""Models through weight files: check_model_files.py RUN_MODEL. For every model of model_cases.py, the library's module gets random
+"""Models through weight files: check_model_files.py RUN_MODEL [--markdown]. For every model of model_cases.py, the library's module gets random
 weights, which are written as .pth and as safetensors. Ours loads them and computes (run_model.cpp); it also exports them in the
 library's layout. A fresh module of the library loads that export with strict=True and must then hold the same weights and give the
 same outputs, gradients of all parameters, and batch norm statistics after three training passes.
@@ -6,8 +6,11 @@ same outputs, gradients of all parameters, and batch norm statistics after three
 The .pth goes with float64 and 1e-10, the safetensors with float32 and 1e-4, relative to the largest value of an output. Gradients
 are held to the largest value of the same tensor, or a hundredth of the largest of all where a tensor has almost none. In float32
 they pass through ReLUs that switch on rounding and batch norms over few values: the library's own gradients are then further than
-1e-4 from their float64 values, and ours may be four times as far from the library's as that."""
+1e-4 from their float64 values, and ours may be four times as far from the library's as that.
+
+--markdown prints the table of docs/models.md at the end: the largest differences in float64."""
 import copy
+import importlib.metadata
 import json
 import pathlib
 import subprocess
@@ -153,7 +156,20 @@ def compare(case, module, results, outputs, tolerance, gradient_tolerance, what)
     return worst
 
 
-def main(program):
+def version_of(name):
+    packages = {"torchvision": "torchvision", "timm": "timm", "smp": "segmentation-models-pytorch", "mmsegmentation": "mmsegmentation"}
+    library = name.split()[0]
+    return f"{packages[library]} {importlib.metadata.version(packages[library])}" if library in packages else f"{library}, written anew"
+
+
+def markdown(rows):
+    print("| library | model | outputs | gradients | batch norm statistics |\n|---|---|---|---|---|")
+    for name, worst in rows:
+        kinds = [f"{worst[kind]:.0e}" if worst[kind] else "-" if kind == "statistics" else "0" for kind in ("outputs", "gradients", "statistics")]
+        print(f"| {version_of(name)} | {name.split(maxsplit=1)[1]} | {' | '.join(kinds)} |")
+
+
+def main(program, *options):
     torch.set_num_threads(2)
     torch.manual_seed(1)
     with tempfile.TemporaryDirectory() as root:
@@ -165,6 +181,7 @@ def main(program):
         (root / "jobs.json").write_text(json.dumps(jobs))
         ran = subprocess.run([program, root / "jobs.json"], stdout=subprocess.PIPE, text=True)
         check(ran.returncode == 0, f"run_model failed after:\n{ran.stdout}")
+        exact_rows = []
         print(f"{'':42} {'':24} {'outputs':>9} {'gradients':>10} {'(their own)':>14} {'statistics':>11}")
         for case in cases:
             inputs = load_file(case.folder / "inputs.safetensors")
@@ -180,9 +197,13 @@ def main(program):
                 exact = exact or gradients
                 rounding = own_rounding(gradients, exact)
                 worst = compare(case, module, load_file(case.folder / f"{dtype}.safetensors"), outputs, tolerance, max(tolerance, 4 * rounding), what)
+                if dtype == "float64":
+                    exact_rows.append((case.name, worst))
                 print(f"{case.name:42} {'.' + suffix + ', ' + dtype:24} {worst['outputs']:9.1e} {worst['gradients']:10.1e} {rounding:14.1e} {worst['statistics']:11.1e}", flush=True)
     print(f"{len(cases)} models agree with their libraries, there and back")
+    if "--markdown" in options:
+        markdown(exact_rows)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

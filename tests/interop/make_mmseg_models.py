@@ -1,36 +1,28 @@
-"""Models with mmsegmentation's heads (mmseg_reference.py): logits, gradients and batch norm statistics.
+"""Models of mmsegmentation's own configs (real_mmseg.py): logits, gradients and batch norm statistics.
 
-Heads are narrow (32 to 64 channels) where width changes nothing but time."""
+Heads are narrow (32 to 64 channels) where width changes nothing but time; what else is changed stands beside the config."""
 import sys
 
-import mmseg_reference as mmseg
 from model_fixture import record, write
+from real_mmseg import build, logits, model_settings
 
-BINS, DILATIONS = (1, 2, 3, 6), (12, 24, 36)
-
-
-def run(model, x):
-    return model(x)
-
-
-def aux(stages):
-    return mmseg.FcnHead(stages[2], 32, 7, 2)
+AUX = {"channels": 32, "num_classes": 7}
 
 
 def cases():
-    r18, r50 = mmseg.R18, mmseg.R50
-    deep = mmseg.with_deep_stem(mmseg.resnet50_d8(), 128)
-    yield "pspnet", mmseg.Segmentor(deep, mmseg.PspHead(r50, 48, 7, BINS), aux(r50))
-    yield "upernet", mmseg.Segmentor(mmseg.resnet18(), mmseg.UperHead(r18, 32, 7, (1, 2, 4, 6)), aux(r18))
-    yield "deeplabv3", mmseg.Segmentor(mmseg.resnet18(), mmseg.AsppHead(r18, 64, 7, (6, 12, 18)), aux(r18))
-    yield "deeplabv3plus", mmseg.Segmentor(mmseg.resnet50_d8(), mmseg.SeparableAsppHead(r50, 512, 150, DILATIONS, 48))
-    plain = mmseg.SeparableAsppHead(r18, 64, 7, DILATIONS, 48, lambda i, o, d: mmseg.ConvModule(i, o, 3, d))
-    yield "deeplabv3plus_plain_bottleneck", mmseg.Segmentor(mmseg.resnet18(), plain, aux(r18))
-    yield "fcn", mmseg.Segmentor(mmseg.resnet18(), mmseg.FcnHead(r18[3], 64, 7, 3, convs=2, concat=True), aux(r18))
+    def case(path, head, **more):
+        return build(model_settings(path, {"decode_head": {"num_classes": 7, **head}, "auxiliary_head": AUX, **more}))
+    yield "pspnet", case("pspnet/pspnet_r50-d8_4xb4-80k_ade20k-512x512.py", {"channels": 48}, backbone={"stem_channels": 128})
+    yield "upernet", case("upernet/upernet_r18_4xb4-80k_ade20k-512x512.py", {"channels": 32, "pool_scales": (1, 2, 4, 6)})
+    # The configs for images of 769 align corners.
+    yield "deeplabv3", case("deeplabv3/deeplabv3_r18-d8_4xb2-80k_cityscapes-769x769.py", {"channels": 64, "dilations": (1, 6, 12, 18)})
+    yield "deeplabv3plus", build(model_settings("deeplabv3plus/deeplabv3plus_r50-d8_4xb4-80k_ade20k-512x512.py"))
+    yield "deeplabv3plus_r18", case("deeplabv3plus/deeplabv3plus_r18-d8_4xb2-80k_cityscapes-512x1024.py", {"channels": 64})
+    yield "fcn", case("fcn/fcn_r18-d8_4xb2-80k_cityscapes-512x1024.py", {"channels": 64})
 
 
 def main(folder):
-    write(folder, "mmseg_models", {name: record(model, run) for name, model in cases()})
+    write(folder, "mmseg_models", {name: record(model, logits) for name, model in cases()})
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from timm.layers import resample_abs_pos_embed
 from timm.models.deit import VisionTransformerDistilled
 from timm.models.vision_transformer import VisionTransformer
 
+import real_mmseg
+
 WIDTH, LAYERS, HEADS, PATCH, CLASSES = 48, 2, 3, 8, 5
 OWN = (40, 48)  # the size position embeddings belong to
 SIZES = [(37, 50), (21, 67)]  # no multiples of the patch
@@ -216,8 +218,12 @@ def position_cases():
         bicubic = resized(embed, prefix, old, new, "bicubic")
         theirs = resample_abs_pos_embed(embed, list(new), list(old), prefix)
         assert (bicubic - theirs).abs().max() < 1e-6, "timm resizes position embeddings in another way"
+        # mmsegmentation's own function knows no second token in front of the grid.
+        alone = torch.cat([embed[:, :1], embed[:, prefix:]], 1)
+        plain = real_mmseg.MODELS.get("VisionTransformer").resize_pos_embed(alone, new, old, "bicubic")
+        plain = torch.cat([embed[:, :prefix], plain[:, 1:]], 1)
         yield {"from": old, "to": new, "prefix": prefix, "bicubic": picked(bicubic, 80),
-               "bilinear": picked(resized(embed, prefix, old, new, "bilinear"), 80)}
+               "bilinear": picked(resized(embed, prefix, old, new, "bilinear"), 80), "bicubic_plain": picked(plain, 80)}
 
 
 def main(folder):

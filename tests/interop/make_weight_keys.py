@@ -8,6 +8,8 @@ import timm
 import torchvision
 from timm.models.resnet import BasicBlock, ResNet
 
+import real_mmseg
+
 
 def main(folder):
     models = {
@@ -18,6 +20,10 @@ def main(folder):
         "timm_vit_tiny": timm.create_model("vit_tiny_patch16_224", pretrained=False),
         "timm_deit_tiny_distilled": timm.create_model("deit_tiny_distilled_patch16_224", pretrained=False),
         "smp_unet_resnet18": smp.Unet("resnet18", encoder_weights=None, classes=5),
+        "mmseg_segmenter_mask": real_mmseg.build(real_mmseg.model_settings(
+            "segmenter/segmenter_vit-t_mask_8xb1-160k_ade20k-512x512.py", {"backbone": {"num_layers": 1}, "decode_head": {"num_layers": 1}})),
+        "mmseg_vit_mln_upernet": real_mmseg.build(real_mmseg.model_settings(
+            "vit/vit_vit-b16-ln_mln_upernet_8xb2-160k_ade20k-512x512.py", {"backbone": {"num_layers": 4, "out_indices": [0, 1, 2, 3]}})),
     }
     keys = {name: {key: list(value.shape) for key, value in model.state_dict().items()} for name, model in models.items()}
     pathlib.Path(folder, "weight_keys.json").write_text(json.dumps(keys, separators=(",", ":")) + "\n")

@@ -71,6 +71,9 @@ void run(const nlohmann::json& job) {
   for (const auto& item : model->named_buffers()) after.emplace_back(item.key(), item.value());
   for (const auto& one : job.at("exports")) {
     const std::string layout = one.at("layout");
+    // mmsegmentation's layout adds the patches' bias to the positions; gradients do not add up that way.
+    for (auto& [name, gradient] : after)
+      if (layout == "mmseg" && name == "encoder.patch_embed.proj.bias") gradient = at::zeros_like(gradient);
     for (const auto& [name, tensor] : to_layout(after, kLayouts.at(layout)).tensors) {
       out.emplace_back(layout + ":" + name, tensor);
     }

@@ -12,7 +12,7 @@ def listing():
     names = re.findall(r"^TESSERA_MODEL\((\w+)\)", (ROOT / "src/nn/models.def").read_text(), re.M)
     rows = json.loads(tessera("models", "--size", 64, "--json")[0])
     check(sorted(rows) == sorted(names), f"{sorted(rows)} listed, {sorted(names)} registered")
-    check(rows["deeplabv3plus"]["parameters"] == 30815558, rows["deeplabv3plus"])
+    check(rows["deeplabv3plus"]["parameters"] == 41273158, rows["deeplabv3plus"])
     for name, row in rows.items():
         check(row["parameters"] > 0 and row["macs"] > 0 and row["activations"] > 0 and row["output_shape"][:2] == [1, 150], f"{name}: {row}")
 
@@ -32,6 +32,14 @@ def one_model():
     first = text.splitlines()[1].split()
     check(first[0] == "deeplabv3plus" and str(total["parameters"]) in first and f"{total['macs'] / 1e9:.3f}" == first[-1], text.splitlines()[1])
     check("    conv1 (Conv2d)" in text and "1 x 64 x 32 x 32" in text and "conv_seg" in text and "bn2" not in text, text)
+
+    def logits(*arguments):
+        return json.loads(tessera("models", "show", *arguments, "--size", 64, "--json")[0])[0]["output_shape"][1]
+    check(logits(ROOT / "configs/demo.yaml") == 2, "the demo's own data has two classes")
+    check(logits(ROOT / "configs/demo.yaml", "data.synthetic={kind: shapes, num_classes: 7}") == 7, "the config's shapes have 7 classes")
+    check(logits(ROOT / "configs/demo.yaml", "loss.type=bce") == 1, "bce learns two classes from one logit")
+    check(logits(ROOT / "configs/demo.yaml", "--classes", 9) == 9, "--classes goes before the config's")
+    check(logits("unet") == 150, "a model without data is shown for 150 classes")
 
     _, errors = tessera("models", "show", "pspnett", expect=2)
     check("did you mean 'pspnet'?" in errors, errors)

@@ -27,6 +27,15 @@ VitOptions vit_options(VitBackbone backbone) {
   return options;
 }
 
+PositionFit position_fit(PositionResize how) {
+  switch (how) {
+    case PositionResize::kBicubic: return PositionFit::kBicubic;
+    case PositionResize::kBicubicPlain: return PositionFit::kBicubicPlain;
+    case PositionResize::kBilinear: break;
+  }
+  return PositionFit::kBilinear;
+}
+
 VitOptions vit_options(const VitConfig& config, int64_t in_channels) {
   VitOptions options = vit_options(config.backbone);
   options.in_channels = in_channels;
@@ -73,7 +82,7 @@ at::Tensor VitImpl::embed(const at::Tensor& x) {
   const at::Tensor patches = patch_embed_(x);
   const at::Tensor tokens = options_.distilled ? at::cat({cls_token_, dist_token_}, 1) : cls_token_;
   const at::Tensor positions = resize_position_embed(pos_embed_, own_grid_, grid(x.size(2), x.size(3)), prefix(),
-                                                     options_.position_resize == PositionResize::kBicubic);
+                                                     position_fit(options_.position_resize));
   if (takes_fused_transformer(x))
     return pos_drop_(join_tokens(patches, tokens.flatten(0, 1), positions.flatten(0, 1), /*tokens_first=*/true));
   return pos_drop_(at::cat({tokens.expand({x.size(0), -1, -1}), patches}, 1) + positions);

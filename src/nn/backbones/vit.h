@@ -8,6 +8,7 @@
 #include "config/vit_config.h"
 #include "nn/blocks/patch_embed.h"
 #include "nn/blocks/transformer.h"
+#include "tensor/position_embed.h"
 
 namespace tessera {
 
@@ -31,6 +32,8 @@ struct VitOptions {
 VitOptions vit_options(VitBackbone backbone);
 // All that a config says, where it says nothing its backbone's.
 VitOptions vit_options(const VitConfig& config, int64_t in_channels);
+
+PositionFit position_fit(PositionResize how);
 
 // Vision transformer (Dosovitskiy et al., 2021; DeiT with `distilled`) with timm's parameter names and without its
 // classification head. Images of any size: see PatchEmbed; position embeddings are resized to the grid of the input.

@@ -31,9 +31,23 @@ int64_t parameters(Factory make, const ModelConfig& config, int64_t classes) {
 
 // Without an auxiliary head, 150 classes.
 TEST(DeepLabV3Plus, ParameterCountsOfTheAde20kReference) {
-  EXPECT_EQ(parameters(make_deeplabv3plus, on("resnet101"), 150), 49807686);
-  EXPECT_EQ(parameters(make_deeplabv3plus, on("resnet50"), 150), 30815558);
-  EXPECT_EQ(count_parameters(*make_deeplabv3plus(on("resnet50"), {3, 150})->named_children()["decode_head"]), 7307526);
+  EXPECT_EQ(parameters(make_deeplabv3plus, on("resnet101"), 150), 60265286);
+  EXPECT_EQ(parameters(make_deeplabv3plus, on("resnet50"), 150), 41273158);
+  EXPECT_EQ(count_parameters(*make_deeplabv3plus(on("resnet50"), {3, 150})->named_children()["decode_head"]), 17765126);
+}
+
+// mmsegmentation's deeplabv3plus_r101-d8: a deep stem and an auxiliary head.
+TEST(DeepLabV3Plus, ParameterCountOfMmsegmentationsConfig) {
+  ModelConfig config = on("resnet101");
+  config.backbone.stem = Stem::kDeep;
+  config.deeplabv3plus.aux.enabled = true;
+  EXPECT_EQ(parameters(make_deeplabv3plus, config, 150), 62682876);
+}
+
+TEST(DeepLabV3Plus, SeparableEverywhereIsALighterHead) {
+  ModelConfig config = on("resnet50");
+  config.deeplabv3plus.separable = Separable::kAll;
+  EXPECT_EQ(parameters(make_deeplabv3plus, config, 150), 30815558);
 }
 
 // As torchvision publishes them: with the auxiliary head, 21 classes.
@@ -73,43 +87,53 @@ TEST(TorchvisionSegmentors, FcnIsTheSameFunction) {
 
 const AuxConfig kNarrowAux{.channels = 32, .dropout = 0};
 
-TEST(MmsegSegmentors, PspNetOnADeepStem) {
-  ModelConfig config = on("resnet50");
+// mmsegmentation's backbones (ResNetV1c) have a deep stem.
+ModelConfig on_mmsegs(const std::string& backbone) {
+  ModelConfig config = on(backbone);
   config.backbone.stem = Stem::kDeep;
+  return config;
+}
+
+TEST(MmsegSegmentors, PspNetOnAWideDeepStem) {
+  ModelConfig config = on_mmsegs("resnet50");
   config.backbone.stem_width = 128;
   config.pspnet = {.channels = 48, .dropout = 0, .aux = kNarrowAux};
   expect_equal("mmseg_models.json", "pspnet", make_pspnet, config, {3, 7});
 }
 
 TEST(MmsegSegmentors, UperNet) {
-  ModelConfig config = on("resnet18");
+  ModelConfig config = on_mmsegs("resnet18");
   config.upernet = {.bins = {1, 2, 4, 6}, .channels = 32, .dropout = 0, .aux = kNarrowAux};
   expect_equal("mmseg_models.json", "upernet", make_upernet, config, {3, 7});
 }
 
-TEST(MmsegSegmentors, DeepLabV3) {
-  ModelConfig config = on("resnet18");
-  config.backbone.output_stride = 32;
-  config.deeplabv3 = {.layout = HeadLayout::kMmseg, .dilations = {6, 12, 18}, .channels = 64, .dropout = 0, .aux = kNarrowAux};
+TEST(MmsegSegmentors, DeepLabV3WithAlignedCorners) {
+  ModelConfig config = on_mmsegs("resnet18");
+  config.deeplabv3 = {.layout = HeadLayout::kMmseg,
+                      .dilations = {6, 12, 18},
+                      .channels = 64,
+                      .dropout = 0,
+                      .align_corners = true,
+                      .aux = kNarrowAux};
   expect_equal("mmseg_models.json", "deeplabv3", make_deeplabv3, config, {3, 7});
 }
 
+// The whole of mmsegmentation's config for ADE20K.
 TEST(MmsegSegmentors, DeepLabV3Plus) {
-  ModelConfig config = on("resnet50");
+  ModelConfig config = on_mmsegs("resnet50");
   config.deeplabv3plus.dropout = 0;
+  config.deeplabv3plus.aux = {.dropout = 0};
   expect_equal("mmseg_models.json", "deeplabv3plus", make_deeplabv3plus, config, {3, 150});
 }
 
-TEST(MmsegSegmentors, DeepLabV3PlusWithAPlainBottleneck) {
-  ModelConfig config = on("resnet18");
-  config.backbone.output_stride = 32;
-  config.deeplabv3plus = {.separable = Separable::kAspp, .channels = 64, .dropout = 0, .aux = kNarrowAux};
-  expect_equal("mmseg_models.json", "deeplabv3plus_plain_bottleneck", make_deeplabv3plus, config, {3, 7});
+TEST(MmsegSegmentors, DeepLabV3PlusOnBasicBlocks) {
+  ModelConfig config = on_mmsegs("resnet18");
+  config.deeplabv3plus = {.channels = 64, .dropout = 0, .aux = kNarrowAux};
+  expect_equal("mmseg_models.json", "deeplabv3plus_r18", make_deeplabv3plus, config, {3, 7});
 }
 
 TEST(MmsegSegmentors, Fcn) {
-  ModelConfig config = on("resnet18");
-  config.backbone.output_stride = 32;
+  ModelConfig config = on_mmsegs("resnet18");
   config.fcn = {.layout = HeadLayout::kMmseg, .channels = 64, .dropout = 0, .aux = kNarrowAux};
   expect_equal("mmseg_models.json", "fcn", make_fcn, config, {3, 7});
 }

@@ -30,6 +30,9 @@ KeyFamily torchvision_segmentation();  // maps/torchvision.cpp
 KeyFamily mmseg();                     // maps/mmseg.cpp
 KeyFamily smp();                       // maps/smp.cpp
 
+// mmsegmentation's ViT with MultiLevelNeck and UPerNet has the names of our upernet_vit in part, but is another model.
+void refuse_multi_level_neck(const KeySet& file, const KeySet& model);  // maps/mmseg_vit.cpp
+
 // The way back, for export. Throw Error when the tensors are not of a model that the library has.
 NamedTensors to_torchvision(const NamedTensors& ours);
 NamedTensors to_timm(const NamedTensors& ours, std::vector<std::string>& dropped);

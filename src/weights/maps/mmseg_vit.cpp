@@ -1,5 +1,9 @@
 // mmsegmentation with a ViT: other names for timm's parts, and the mask decoder's two projections stored as linear layers
 // (transposed). The linear decoder is a 1x1 convolution there.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
+
 #include <array>
 #include <string_view>
 
@@ -59,9 +63,18 @@ bool has_segmenter_head(const NamedTensors& file) {
 
 constexpr std::string_view kBackbone = "backbone.", kHead = "decode_head.", kEncoder = "encoder.", kOurDecoder = "decoder.";
 
+constexpr std::string_view kTheirPatchWeight = "backbone.patch_embed.projection.weight",
+                           kTheirPatchBias = "backbone.patch_embed.projection.bias",
+                           kOurPatchBias = "encoder.patch_embed.proj.bias", kOurPositions = "encoder.pos_embed";
+
 NamedTensors translate(const NamedTensors& file, std::vector<std::string>&) {
   const bool whole = has_segmenter_head(file);
   NamedTensors out;
+  // mmsegmentation's patches have no bias unless its config asks for one.
+  if (const at::Tensor* weight = find_tensor(file, kTheirPatchWeight);
+      weight != nullptr && weight->dim() == 4 && find_tensor(file, kTheirPatchBias) == nullptr)
+    out.emplace_back(std::string(whole ? kEncoder : kBackbone) + "patch_embed.proj.bias",
+                     at::zeros({weight->size(0)}, weight->options().requires_grad(false)));
   for (const auto& [key, tensor] : file) {
     const std::string_view name = key;
     if (name.starts_with(kBackbone)) {
@@ -82,7 +95,21 @@ NamedTensors translate(const NamedTensors& file, std::vector<std::string>&) {
   return out;
 }
 
+// Patch tokens get the patches' bias and their positions; mmsegmentation's models have the positions only, so the bias is
+// added to those (the class token's has none). Interpolated positions are means of others and so keep what was added to all.
+at::Tensor with_patch_bias(const at::Tensor& positions, const at::Tensor& bias) {
+  const at::Tensor class_token = positions.slice(1, 0, 1), patches = positions.slice(1, 1);
+  return at::cat({class_token, patches + bias.view({1, 1, -1})}, 1);
+}
+
 }  // namespace
+
+void refuse_multi_level_neck(const KeySet& file, const KeySet& model) {
+  TSR_CHECK(!any_starts_with(file, "neck.") || !any_starts_with(model, "backbone.vit."),
+            "these are the weights of mmsegmentation's ViT with MultiLevelNeck and UPerNet (tensors neck.*), which is another "
+            "model than upernet_vit: it resizes the ViT's features, upernet_vit convolves them to other sizes. Start "
+            "upernet_vit from weights of a ViT instead (`tessera models pretrained`)");
+}
 
 KeyFamily mmseg_vit() {
   return {"mmsegmentation ViT", false,
@@ -90,10 +117,15 @@ KeyFamily mmseg_vit() {
 }
 
 NamedTensors to_mmseg_vit(const NamedTensors& ours) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor* patch_bias = find_tensor(ours, kOurPatchBias);
   NamedTensors out;
   for (const auto& [key, tensor] : ours) {
     const std::string_view name = key;
-    if (name.starts_with(kEncoder)) {
+    if (name == kOurPatchBias) continue;
+    if (name == kOurPositions && patch_bias != nullptr) {
+      out.emplace_back(std::string(kBackbone) + "pos_embed", with_patch_bias(tensor, *patch_bias));
+    } else if (name.starts_with(kEncoder)) {
       TSR_CHECK(name != "encoder.dist_token", "mmsegmentation has no distilled ViT; choose --layout segmenter or timm");
       out.emplace_back(std::string(kBackbone) + rename(name.substr(kEncoder.size()), kOutside, &Pair::ours, &Pair::mmseg),
                        tensor);

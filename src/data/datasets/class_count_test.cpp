@@ -1,0 +1,37 @@
+#include "data/datasets/class_count.h"
+
+#include <gtest/gtest.h>
+
+#include "data/datasets/dataset_factory.h"
+
+namespace tessera {
+namespace {
+
+TEST(ClassCount, IsWhatTheDataSetWillHave) {
+  DataConfig config;
+  config.type = SourceType::kSynthetic;
+  EXPECT_EQ(class_count(config), make_dataset(config, Split::kVal)->classes().size());
+  config.synthetic.kind = SyntheticKind::kShapes;
+  config.synthetic.num_classes = 7;
+  EXPECT_EQ(class_count(config), 7);
+  EXPECT_EQ(class_count(config), make_dataset(config, Split::kVal)->classes().size());
+}
+
+TEST(ClassCount, IsKnownWithoutFilesWhereTheConfigSaysIt) {
+  DataConfig config;
+  EXPECT_EQ(class_count(config), std::nullopt);  // pairs without names
+  config.labels.binary = true;
+  EXPECT_EQ(class_count(config), 2);
+  config.type = SourceType::kAde20k;
+  EXPECT_EQ(class_count(config), 150);
+  config.type = SourceType::kCoco;
+  EXPECT_EQ(class_count(config), 13);
+  config.coco.background = false;
+  config.coco.classes = CocoClasses::kCategory;
+  EXPECT_EQ(class_count(config), 80);
+  config.classes = {"sky", "ground", "tree"};
+  EXPECT_EQ(class_count(config), 3);
+}
+
+}  // namespace
+}  // namespace tessera
