@@ -57,7 +57,7 @@ std::array<int64_t, 2> AttentionPictures::set_query(int64_t y, int64_t x, int64_
 
 void AttentionPictures::write(const std::string& what, const Image& picture, nlohmann::json facts, float highest) {
   const std::string name = job_.name.string() + "_" + what + ".png";
-  fs::create_directories((folder_ / name).parent_path());
+  make_folders((folder_ / name).parent_path());
   write_file(folder_ / name, encode_png(picture));
   facts["file"] = name;
   facts["image"] = job_.image.string();

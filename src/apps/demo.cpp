@@ -58,6 +58,7 @@ void demo(const std::string& folder, std::vector<std::string> overrides) {
   const CoreWatch watch;
   const RunResult result = run_training(experiment, {}, alone);
   if (result.signal != 0) throw Error("the demo was stopped");
+  TSR_CHECK(result.last_eval, "the demo was trained, but not evaluated; the warning above says why");
   const fs::path sheet = predict_new_fields(load_trained(folder, {}), folder);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   fmt::print("\nmean IoU {:.4f} on held-out fields, after {} in all\n\n", result.last_eval->report.mean_iou_present,

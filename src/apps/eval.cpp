@@ -37,6 +37,7 @@ void print_table(const TrainedModel& trained, const EvalResult& result) {
   fmt::print("\n");
   for (const auto& [name, value] : named_values(result.report)) fmt::print("{:<28} {:.6f}\n", name, value);
   fmt::print("{:<28} {} ({} bad left out)\n", "images", result.num_images, result.num_bad);
+  if (!result.windows_for_memory.empty()) fmt::print("{:<28} {}\n", "for want of memory", result.windows_for_memory);
 }
 
 // Files that came or went may change which images data.val_share holds out. Data that was asked for is not the run's.

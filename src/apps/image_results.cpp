@@ -1,10 +1,14 @@
 #include "apps/image_results.h"
 
+#include <fmt/format.h>
+
 #include "core/files.h"
 #include "data/overlay.h"
 #include "data/png_writer.h"
+#include "tensor/error_text.h"
 #include "train/evaluator.h"
 #include "train/pictures.h"
+#include "train/too_large.h"
 #include "weights/npz.h"
 
 namespace tessera {
@@ -37,13 +41,20 @@ ImageResults find_results(const Predictor& predictor, const ImageGroup& image, b
   // Probabilities need all scores of the image at once; classes alone do not.
   const ImageScores scores = predictor.scores(image.pixels, image.max_value, team);
   if (!team.leads()) return {};
-  return {to_label_map(predictor.classes(scores, placements[0])), predictor.probabilities(scores, placements[0])};
+  try {
+    return {to_label_map(predictor.classes(scores, placements[0])), predictor.probabilities(scores, placements[0])};
+  } catch (const std::exception& e) {
+    const std::string why = why_too_large(e);
+    if (why.empty()) throw;
+    throw TooLarge(fmt::format("{} with the probabilities of {} classes for an image of {} x {}; leave --probabilities out. {}",
+                               why, scores.values.size(1), scores.height, scores.width, error_text(e)));
+  }
 }
 
 void write_results(const ResultFiles& files, const ClassTable& classes, const ImageJob& job, const Image& original,
                    const ImageResults& results) {
   const fs::path base = fs::path(files.folder) / job.name;
-  fs::create_directories(base.parent_path());
+  make_folders(base.parent_path());
   const auto with = [&](const char* suffix) { return fs::path(base.string() + suffix); };
   const LabelMap& labels = results.labels;
   write_file(with(kMask), files.palette ? encode_png_palette(labels, classes.palette) : encode_png_labels(labels));

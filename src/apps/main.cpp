@@ -1,4 +1,3 @@
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,6 +16,7 @@
 #include "core/version.h"
 #include "tensor/cpu_allocator.h"
 #include "tensor/device.h"
+#include "tensor/error_text.h"
 #include "tensor/prepare_cpu.h"
 
 namespace {
@@ -105,11 +105,8 @@ int main(int argc, char** argv) {
   } catch (const tessera::UsageError& e) {
     tessera::log_error("{}", e.what());
     return kBadUsage;
-  } catch (const c10::Error& e) {
-    tessera::log_error("{}", e.what_without_backtrace());
-    return kFailed;
   } catch (const std::exception& e) {
-    tessera::log_error("{}", e.what());
+    tessera::log_error("{}", tessera::error_text(e));
     return kFailed;
   }
 }

@@ -19,6 +19,7 @@
 #include "data/placement.h"
 #include "data/transforms/make_pipeline.h"
 #include "train/inference.h"
+#include "train/too_large.h"
 
 namespace tessera {
 namespace {
@@ -32,9 +33,10 @@ struct PredictArguments {
 };
 
 struct Loaded {
-  Image original;  // for an overlay
-  Sample sample;
-  std::string error;
+  Image original = {};  // for an overlay
+  Sample sample = {};
+  std::string error = {};
+  bool again = false;  // there was no memory for it beside others
 };
 
 // The number, among the images of all ranks, of a rank's own.
@@ -79,7 +81,7 @@ void check_masks_are_kept(const DataConfig& data, const fs::path& output) {
   }
 }
 
-// Returns how many images of all ranks could not be read.
+// Returns how many images of all ranks could not be read or do not fit into memory.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
   const std::vector<ImageJob> jobs = own_jobs(world, arguments);
   std::vector<std::string> overrides = arguments.overrides;
@@ -98,7 +100,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
   const int threads = threads_or_share(data.threads, world.spec.local_world_size);
-  ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {
+  const auto load = [&](int64_t i) {
     Loaded loaded;
     try {
       const ImageJob& job = jobs[static_cast<size_t>(i)];
@@ -112,7 +114,33 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
       loaded.error = e.what();
     }
     return loaded;
+  };
+  ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {
+    try {
+      return load(i);
+    } catch (const std::exception& e) {
+      if (why_too_large(e).empty()) throw;
+      return Loaded{.again = true};
+    }
   });
+  const auto load_alone = [&](int64_t i) {
+    release_kept_memory();
+    try {
+      return load(i);
+    } catch (const std::exception& e) {
+      const std::string why = why_too_large(e);
+      if (why.empty()) throw;
+      return Loaded{.error = why + " while it was read"};
+    }
+  };
+  const auto find = [&](const Loaded& loaded) -> std::optional<ImageResults> {
+    try {
+      return find_results(predictor, group_of(loaded.sample), arguments.results.probabilities);
+    } catch (const TooLarge& e) {
+      log_error("{}: {}", loaded.sample.id, e.what());
+      return std::nullopt;
+    }
+  };
   int64_t failed = 0;
   std::vector<Loaded> shared;  // at most one, this rank's last: all ranks compute it together
   std::optional<ProgressBar> bar;
@@ -120,6 +148,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   for (size_t i = 0; i < jobs.size(); ++i) {
     note_sample(static_cast<int64_t>(i));
     Loaded loaded = loads.next().value();
+    if (loaded.again) loaded = load_alone(static_cast<int64_t>(i));
     const Image& image = loaded.sample.image;
     if (!loaded.error.empty()) {
       ++failed;
@@ -129,8 +158,12 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
       log_info("{}: its windows are shared by {} ranks", jobs[i].image.string(), world.size());
       shared.push_back(std::move(loaded));
     } else {
-      const ImageResults results = find_results(predictor, group_of(loaded.sample), arguments.results.probabilities);
-      write_results(arguments.results, trained.classes, jobs[i], loaded.original, results);
+      const std::optional<ImageResults> results = find(loaded);
+      if (results) {
+        write_results(arguments.results, trained.classes, jobs[i], loaded.original, *results);
+      } else {
+        ++failed;
+      }
     }
     if (bar && shared.empty()) bar->update(static_cast<int64_t>(i + 1));
   }
@@ -147,7 +180,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   failed = counts[1].item<int64_t>();
   if (!world.is_first()) return failed;
   fmt::print("{} {} in {}\n", total - failed, plural(total - failed, "prediction"), arguments.results.folder);
-  if (failed > 0) log_error("{} of {} {} could not be read", failed, total, plural(total, "image"));
+  if (failed > 0) log_error("{} of {} {} could not be read or predicted", failed, total, plural(total, "image"));
   return failed;
 }
 

@@ -17,6 +17,7 @@
 #include "launch/rank_environment.h"
 #include "tensor/core_watch.h"
 #include "tensor/device.h"
+#include "tensor/error_text.h"
 
 namespace tessera {
 namespace {
@@ -85,7 +86,7 @@ void run_as_rank(const RankSpec& spec, const Experiment& experiment, const Ident
     enter_phase(RankPhase::kEnding);
     world->control.barrier();  // rank 0 serves the store: it must not leave first
   } catch (const std::exception& e) {
-    note_error(e.what());
+    note_error(error_text(e));
     throw;
   }
 }

@@ -34,7 +34,9 @@ void print_result(const RunResult& result, const Experiment& experiment, const C
   if (result.state.best_step >= 0)
     fmt::print("best {:<19} {:.4f} at step {}\n", experiment.checkpoint.best_metric, result.state.best_value,
                result.state.best_step);
-  fmt::print("report                   {}\n", (run_folder(experiment) / "report.html").string());
+  const std::filesystem::path report = run_folder(experiment) / "report.html";
+  std::error_code error;
+  if (std::filesystem::exists(report, error)) fmt::print("report                   {}\n", report.string());
 }
 
 }  // namespace
@@ -59,6 +61,7 @@ void add_train(CLI::App& app, int& exit_code) {
     const Experiment experiment = arguments->load();
     if (arguments->dry_run) {
       World alone;
+      const NewFolders unused(run_folder(experiment));
       const Trainer trainer(experiment, {.folder = run_folder(experiment), .resume = arguments->resume}, alone);
       fmt::print("{}\n{} parameters; everything needed to start is there\n", experiment_yaml(experiment),
                  trainer.num_parameters());

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 
 namespace tessera {
 
@@ -22,14 +24,28 @@ FileLock::~FileLock() {
   ::close(descriptor_);
 }
 
+bool FileLock::lock(int how) {
+  int failed = 0;
+  do {
+    failed = ::flock(descriptor_, how) == 0 ? 0 : errno;
+  } while (failed == EINTR);
+  if (failed == 0 || failed == EWOULDBLOCK) return failed == 0;
+  TSR_CHECK(failed == ENOLCK || failed == ENOSYS || failed == ENOTSUP, "cannot lock {}: {}", path_.string(),
+            std::strerror(failed));
+  works_ = false;
+  static std::atomic<bool> said = false;
+  if (!said.exchange(true))
+    log_warn("the file system of {} has no locks ({}): nothing keeps a second process from writing to the same folder",
+             path_.string(), std::strerror(failed));
+  return true;
+}
+
 bool FileLock::try_lock() {
-  return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  return lock(LOCK_EX | LOCK_NB);
 }
 
 void FileLock::wait() {
-  while (::flock(descriptor_, LOCK_EX) != 0) {
-    TSR_CHECK(errno == EINTR, "cannot lock {}: {}", path_.string(), std::strerror(errno));
-  }
+  lock(LOCK_EX);
 }
 
 void FileLock::sign(const std::string& text) {

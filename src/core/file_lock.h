@@ -13,9 +13,11 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
-  // False: another process has it. On a file system without locks everybody gets it.
+  // False: another process has it. On a file system without locks (some network file systems) everybody gets it; a warning
+  // says so once in a process, and `works` is false from then on.
   bool try_lock();
   void wait();
+  bool works() const { return works_; }
 
   // Whoever holds the lock may say who it is, and others read it.
   void sign(const std::string& text);
@@ -26,7 +28,10 @@ class FileLock {
 
  private:
   std::filesystem::path path_;
+  bool lock(int how);
+
   int descriptor_;
+  bool works_ = true;
 };
 
 }  // namespace tessera

@@ -220,6 +220,12 @@ std::vector<fs::path> list_files(const fs::path& folder) {
   return found;
 }
 
+void make_folders(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  TSR_CHECK(!error, "cannot make the folder {}: {}", folder.string(), error.message());
+}
+
 std::string why_not_writable(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);

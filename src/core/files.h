@@ -33,6 +33,9 @@ void sync_path(const fs::path& path);
 // that starts with '.') are left out: macOS puts a ._x.jpg, which is no picture, beside each x.jpg. Throws if it is no folder.
 std::vector<fs::path> list_files(const fs::path& folder);
 
+// Makes `folder` and those above it that are missing. Throws Error with the path and the system's reason.
+void make_folders(const fs::path& folder);
+
 // "" if a file can be made in `folder` (created if absent), else the reason.
 std::string why_not_writable(const fs::path& folder);
 

@@ -6,18 +6,26 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace tessera {
 
-// Computes make(0), make(1), ... on threads and hands the results out in order, holding at most `ahead` of them.
+// Computes make(0), make(1), ... on threads and hands the results out in order, holding at most `ahead` of them. Where there is
+// no memory for so many threads (each has a stack) fewer do the work, and where there is for none, `next` does it.
 template <class T>
 class ParallelMap {
  public:
   ParallelMap(int64_t count, int threads, int64_t ahead, std::function<T(int64_t)> make)
       : count_(count), ahead_(ahead), make_(std::move(make)) {
-    for (int i = 0; i < std::max(1, threads); ++i) workers_.emplace_back([this] { work(); });
+    for (int i = 0; i < std::max(1, threads); ++i) {
+      try {
+        workers_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        return;
+      }
+    }
   }
   ~ParallelMap() {
     {
@@ -34,6 +42,7 @@ class ParallelMap {
   std::optional<T> next() {
     std::unique_lock lock(mutex_);
     if (next_out_ == count_) return std::nullopt;
+    if (workers_.empty()) return make_(next_out_++);
     ready_.wait(lock, [&] { return results_.count(next_out_) > 0; });
     Result result = std::move(results_.at(next_out_));
     results_.erase(next_out_++);

@@ -1,8 +1,11 @@
 #include "core/parallel_map.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <stdexcept>
 
 namespace tessera {
@@ -29,6 +32,25 @@ TEST(ParallelMap, RethrowsAtTheItemThatFailedAndGoesOn) {
   EXPECT_EQ(map.next().value(), 0);
   EXPECT_THROW(map.next(), std::runtime_error);
   EXPECT_EQ(map.next().value(), 2);
+}
+
+// Address space for some 20 MB more: two or three stacks of threads.
+[[noreturn]] void map_with_little_memory() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + (20 << 20));
+  const rlimit limit{bytes, bytes};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  int64_t sum = 0;
+  {
+    ParallelMap<int64_t> map(100, 64, 8, [](int64_t i) { return i; });
+    while (const auto value = map.next()) sum += *value;
+  }
+  std::_Exit(sum == 99 * 50 ? 0 : 1);
+}
+
+TEST(ParallelMap, WhereThereIsNoMemoryForMoreThreadsFewerDo) {
+  EXPECT_EXIT(map_with_little_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

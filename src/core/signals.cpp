@@ -1,5 +1,7 @@
 #include "core/signals.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <ctime>
 
@@ -8,6 +10,7 @@ namespace {
 
 volatile std::sig_atomic_t received = 0;
 timespec first_at{};
+std::string_view shown;  // on the terminal, at the first signal
 
 double seconds_since(const timespec& then) {
   timespec now{};
@@ -21,6 +24,8 @@ void note(int signal) {
   if (received == 0) {
     clock_gettime(CLOCK_MONOTONIC, &first_at);
     received = signal == SIGHUP ? SIGTERM : signal;
+    // Not through the log, which may hold its lock. A terminal that is gone takes nothing, and that is no matter.
+    if (!shown.empty() && ::write(STDERR_FILENO, shown.data(), shown.size()) < 0) return;
   } else if (seconds_since(first_at) > kOneWish_s) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -29,8 +34,10 @@ void note(int signal) {
 
 }  // namespace
 
-void catch_stop_signals() {
+void catch_stop_signals(std::string_view notice) {
   received = 0;
+  // Only there: the reader of a pipe may have got the same signal and be gone, and writing to it would end the process.
+  if (!notice.empty() && ::isatty(STDERR_FILENO) != 0) shown = notice;
   struct sigaction action {};
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;

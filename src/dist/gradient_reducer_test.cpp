@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <set>
+
 #include "dist/thread_ranks.h"
+#include "dist/tune_exchange.h"
 
 namespace tessera {
 namespace {
@@ -123,6 +126,30 @@ TEST(GradientReducer, SumIsTheMeanTimesTheRanks) {
     reducer.finish();
     EXPECT_TRUE(parameters.grads.equal(parameters.expected(6, 1)));
   });
+}
+
+// What tuning tries, by name, and what it chooses.
+std::pair<std::set<Compression>, Compression> tuned(Compression asked, bool may_round) {
+  std::set<Compression> tried;
+  Compression chosen = Compression::kNone;
+  on_ranks(2, [&](World& world) {
+    Parameters parameters({3, 5, 2});
+    DistConfig config = small_buckets();
+    config.compression = asked;
+    GradientReducer reducer(world.gradients, parameters.places, parameters.grads, config);
+    const DistConfig best = tune_exchange(reducer, world.control, config, may_round, [&](const DistConfig& one, double) {
+      if (world.is_first()) tried.insert(one.compression);
+    });
+    if (world.is_first()) chosen = best.compression;
+  });
+  return {tried, chosen};
+}
+
+TEST(TuneExchange, ReplacesNoCompressionThatWasAskedForOrMustStay) {
+  using enum Compression;
+  EXPECT_EQ(tuned(kNone, true).first, (std::set{kNone, kBf16}));
+  EXPECT_EQ(tuned(kNone, false), std::pair(std::set{kNone}, kNone));
+  EXPECT_EQ(tuned(kFp16, true), std::pair(std::set{kFp16}, kFp16));
 }
 
 }  // namespace

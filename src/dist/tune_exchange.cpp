@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 namespace tessera {
 
-DistConfig tune_exchange(GradientReducer& reducer, Communicator& communicator, const DistConfig& config,
+DistConfig tune_exchange(GradientReducer& reducer, Communicator& communicator, const DistConfig& config, bool may_round,
                          const std::function<void(const DistConfig&, double milliseconds)>& tried) {
   constexpr int kRounds = 3;
   DistConfig best = config;
   double best_ms = 1e300;
-  for (const Compression compression : {Compression::kNone, Compression::kBf16}) {
+  std::vector<Compression> compressions{config.compression};
+  if (may_round && config.compression == Compression::kNone) compressions.push_back(Compression::kBf16);
+  for (const Compression compression : compressions) {
     for (const double bucket_mb : {1.0, 4.0, 8.0, 25.0, 100.0}) {
       DistConfig candidate = config;
       candidate.compression = compression;

@@ -1,13 +1,16 @@
 #include "report/run_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json_text.h"
 
 namespace tessera {
@@ -27,14 +30,27 @@ bool ends_without_newline(int fd) {
 
 }  // namespace
 
-RunLog::RunLog(const std::filesystem::path& path)
-    : path_(path), fd_(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
-  TSR_CHECK(fd_ >= 0, "cannot open the run log {}: {}", path.string(), std::strerror(errno));
-  torn_ = ends_without_newline(fd_);
+RunLog::RunLog(const std::filesystem::path& path) : path_(path) {
+  open();
 }
 
 RunLog::~RunLog() {
   ::close(fd_);
+}
+
+void RunLog::open() {
+  fd_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  TSR_CHECK(fd_ >= 0, "cannot open the run log {}: {}", path_.string(), std::strerror(errno));
+  torn_ = ends_without_newline(fd_);
+}
+
+// Lines for a file that somebody removed, alone or with its folder, would reach nobody.
+void RunLog::open_again_if_gone() {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0 || info.st_nlink > 0) return;
+  ::close(std::exchange(fd_, -1));
+  make_folders(path_.parent_path());
+  open();
 }
 
 void RunLog::event(const std::string& type, nlohmann::json fields) {
@@ -44,6 +60,7 @@ void RunLog::event(const std::string& type, nlohmann::json fields) {
   std::string line = json_text(fields) + "\n";
 
   const std::lock_guard lock(mutex_);
+  open_again_if_gone();
   if (torn_) line.insert(line.begin(), '\n');
   size_t done = 0;
   while (done < line.size()) {

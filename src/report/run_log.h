@@ -13,6 +13,7 @@ namespace tessera {
 //   start       anything that describes the session
 //   train       step epoch loss lr grad_norm images_per_s data_wait (share of the time, 0..1) memory_mb
 //   eval        step epoch metrics{name: value} per_class[{name iou accuracy dice pixels}] confusion[[label][prediction]]
+//               windows_for_memory (which images were cut into windows because memory ran out)
 //   checkpoint  step path
 //   bad_sample  id reason replaced_by
 //   warning     text step
@@ -22,7 +23,8 @@ namespace tessera {
 // Shares and scores are fractions (0.43), not percent. Every field may be absent.
 
 // Writes the log. Thread-safe. Each line is handed to the system whole before `event` returns, so a killed process loses
-// none; what a full disk cuts off is ended by a newline before the next line, so one lost line never spoils another.
+// none; what a full disk cuts off is ended by a newline before the next line, so one lost line never spoils another. A log that
+// is removed while it is written is begun again.
 class RunLog {
  public:
   // Opens for appending, making the file if absent. Throws Error with the path and the system's reason.
@@ -35,6 +37,9 @@ class RunLog {
   void event(const std::string& type, nlohmann::json fields = nullptr);
 
  private:
+  void open();
+  void open_again_if_gone();
+
   std::filesystem::path path_;
   std::mutex mutex_;
   int fd_ = -1;

@@ -95,5 +95,18 @@ TEST(RunLog, SaysWhichFileCannotBeOpenedOrWritten) {
   }
 }
 
+TEST(RunLog, IsBegunAgainWhereItsFolderIsRemoved) {
+  const testing::TempFolder folder;
+  std::filesystem::create_directories(folder / "run");
+  RunLog log(folder / "run/log.jsonl");
+  log.event("start");
+  std::filesystem::remove_all(folder / "run");
+  log.event("train", {{"step", 7}});
+  std::ifstream file(folder / "run/log.jsonl");
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  EXPECT_EQ(nlohmann::json::parse(line).at("step"), 7);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <map>
@@ -40,6 +42,7 @@ class CachingAllocator final : public c10::Allocator {
     const size_t capacity = size_class(bytes);
     void* data = capacity >= kSmallest ? take_cached(capacity) : nullptr;
     if (data == nullptr) data = take_new(capacity);
+    count_taken(capacity);
     return {data, data, &release, c10::Device(c10::kCPU)};
   }
 
@@ -51,6 +54,15 @@ class CachingAllocator final : public c10::Allocator {
     const std::lock_guard lock(mutex_);
     return cached_;
   }
+
+  void flush() {
+    const std::lock_guard lock(mutex_);
+    flush_locked();
+  }
+
+  size_t in_use() const { return in_use_; }
+  size_t peak() const { return peak_; }
+  void restart_peak() { peak_ = in_use_.load(); }
 
   static CachingAllocator*& instance() {
     static CachingAllocator* allocator = nullptr;
@@ -88,6 +100,7 @@ class CachingAllocator final : public c10::Allocator {
   static void release(void* data) {
     if (data == nullptr) return;
     const size_t capacity = header_of(data)->capacity;
+    instance()->in_use_.fetch_sub(capacity, std::memory_order_relaxed);
     if (capacity < kSmallest || !instance()->keep(data, capacity)) std::free(header_of(data));
   }
 
@@ -101,9 +114,11 @@ class CachingAllocator final : public c10::Allocator {
     return true;
   }
 
-  void flush() {
-    const std::lock_guard lock(mutex_);
-    flush_locked();
+  void count_taken(size_t capacity) {
+    const size_t now = in_use_.fetch_add(capacity, std::memory_order_relaxed) + capacity;
+    size_t most = peak_.load(std::memory_order_relaxed);
+    while (now > most && !peak_.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+    }
   }
 
   void flush_locked() {
@@ -115,6 +130,7 @@ class CachingAllocator final : public c10::Allocator {
   }
 
   const size_t max_cached_;
+  std::atomic<size_t> in_use_ = 0, peak_ = 0;
   std::mutex mutex_;
   std::map<size_t, std::vector<void*>> free_;
   size_t cached_ = 0;
@@ -134,6 +150,19 @@ void install_cpu_allocator(size_t max_cached_bytes) {
 
 size_t cpu_allocator_cached_bytes() {
   return CachingAllocator::instance() == nullptr ? 0 : CachingAllocator::instance()->cached_bytes();
+}
+
+void empty_cpu_cache() {
+  if (CachingAllocator::instance() != nullptr) CachingAllocator::instance()->flush();
+}
+
+std::optional<size_t> cpu_memory_of(const std::function<void()>& work) {
+  CachingAllocator* const allocator = CachingAllocator::instance();
+  if (allocator == nullptr) return std::nullopt;
+  const size_t before = allocator->in_use();
+  allocator->restart_peak();
+  work();
+  return allocator->peak() - std::min(before, allocator->peak());
 }
 
 }  // namespace tessera

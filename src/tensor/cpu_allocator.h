@@ -1,5 +1,7 @@
 #pragma once
 #include <cstddef>
+#include <functional>
+#include <optional>
 
 namespace tessera {
 
@@ -10,5 +12,12 @@ void install_cpu_allocator(size_t max_cached_bytes = 0);
 
 // Bytes kept for later; for tests.
 size_t cpu_allocator_cached_bytes();
+
+// Gives what is kept back to the system.
+void empty_cpu_cache();
+
+// Bytes of tensors on the CPU that `work` needed at its peak, on top of what there was; those of other threads count too.
+// Nothing where the allocator is not installed.
+std::optional<size_t> cpu_memory_of(const std::function<void()>& work);
 
 }  // namespace tessera

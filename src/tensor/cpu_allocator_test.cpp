@@ -47,5 +47,22 @@ TEST_F(CpuAllocator, TooMuchIsAnErrorThatTrainingCanCatch) {
   EXPECT_THROW(at::empty({int64_t{1} << 60}), c10::Error);
 }
 
+TEST_F(CpuAllocator, CountsWhatWorkNeedsAtItsPeak) {
+  const at::Tensor there = at::ones({1 << 20});
+  const auto needed = cpu_memory_of([] {
+    const at::Tensor kept = at::ones({1 << 20});
+    at::ones({1 << 21});  // gone before the next
+    at::ones({1 << 20});
+  });
+  EXPECT_EQ(needed, size_t{3} << 22);
+}
+
+TEST_F(CpuAllocator, GivesBackWhatItKeeps) {
+  at::ones({1 << 20});
+  EXPECT_GT(cpu_allocator_cached_bytes(), 0U);
+  empty_cpu_cache();
+  EXPECT_EQ(cpu_allocator_cached_bytes(), 0U);
+}
+
 }  // namespace
 }  // namespace tessera

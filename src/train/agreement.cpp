@@ -54,6 +54,9 @@ EvalResult merged(World& world, EvalResult part, int num_classes) {
     for (const auto& score : nlohmann::json::parse(text)) whole.images.push_back({score.at(0), score.at(1), score.at(2)});
   }
   std::sort(whole.images.begin(), whole.images.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  for (const std::string& windows : world.control.gather_text(part.windows_for_memory)) {
+    if (whole.windows_for_memory.empty()) whole.windows_for_memory = windows;
+  }
   whole.report = matrix.report();
   whole.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
   whole.num_images = images[0].item<int64_t>();

@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* kPrefix = "step-";
+constexpr const char* kBest = "best.json";
 
 // Complete checkpoints, newest first.
 std::vector<fs::path> complete_checkpoints(const fs::path& folder) {
@@ -23,6 +24,15 @@ std::vector<fs::path> complete_checkpoints(const fs::path& folder) {
   }
   std::sort(found.rbegin(), found.rend());
   return found;
+}
+
+// The name of the checkpoint that best.json names; empty where there is none.
+std::string named_best(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / kBest, error)) return "";
+  const auto best = nlohmann::json::parse(read_text(folder / kBest), nullptr, false);
+  const bool named = best.is_object() && best.contains("checkpoint") && best["checkpoint"].is_string();
+  return named ? best["checkpoint"].get<std::string>() : "";
 }
 
 }  // namespace
@@ -54,22 +64,37 @@ void CheckpointStore::wait() {
 
 void CheckpointStore::write(const Checkpoint& checkpoint) const {
   write_checkpoint(folder_ / checkpoint_name(checkpoint.state.step), checkpoint);
-  const TrainState& state = checkpoint.state;
-  if (config_.keep_best && state.best_step == state.step) {
-    const nlohmann::json best{
-        {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value}};
-    write_file(folder_ / "best.json", json_text(best, 2));
-  }
-  prune(config_.keep_best ? state.best_step : -1);
+  mark_best(checkpoint.state);
+  prune(checkpoint.state);
 }
 
-void CheckpointStore::prune(int64_t best_step) const {
-  const auto all = complete_checkpoints(folder_);
-  for (size_t i = static_cast<size_t>(config_.keep_last); i < all.size(); ++i) {
-    if (all[i].filename() == checkpoint_name(best_step)) continue;
+void CheckpointStore::note_evaluated(const TrainState& state) {
+  wait();
+  write_evaluated(folder_ / checkpoint_name(state.step), state);
+  mark_best(state);
+  prune(state);
+}
+
+void CheckpointStore::mark_best(const TrainState& state) const {
+  if (!config_.keep_best || state.best_step != state.step) return;
+  const nlohmann::json best{
+      {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value}};
+  write_file(folder_ / kBest, json_text(best, 2));
+}
+
+// A best step may have failed to be saved, or not be marked yet: what best.json names stays until it names another. Steps
+// after the one just written are left from a session that went further, and loading passed over them because they are
+// damaged: they must not take the place of good ones.
+void CheckpointStore::prune(const TrainState& state) const {
+  const std::string best = checkpoint_name(state.best_step), named = named_best(folder_), newest = checkpoint_name(state.step);
+  int64_t kept = 0;
+  for (const fs::path& path : complete_checkpoints(folder_)) {
+    const std::string name = path.filename().string();
+    if (name > newest || kept++ < config_.keep_last) continue;
+    if (config_.keep_best && (name == best || name == named)) continue;
     std::error_code error;
-    fs::remove(all[i] / "DONE", error);  // first: a half-removed folder must not look complete
-    fs::remove_all(all[i], error);
+    fs::remove(path / "DONE", error);  // first: a half-removed folder must not look complete
+    fs::remove_all(path, error);
   }
 }
 
@@ -100,6 +125,10 @@ void CheckpointStore::check_room(int64_t bytes_per_checkpoint) const {
             (bytes_per_checkpoint >> 20) + 1);
 }
 
+bool holds_checkpoint(const fs::path& folder) {
+  return !complete_checkpoints(folder).empty();
+}
+
 fs::path resolve_checkpoint(const fs::path& given) {
   std::error_code error;
   TSR_CHECK(fs::exists(given, error),
@@ -107,12 +136,10 @@ fs::path resolve_checkpoint(const fs::path& given) {
             given.string());
   if (is_complete_checkpoint(given)) return given;
   for (const fs::path& folder : {given / "checkpoints", given}) {
-    if (fs::exists(folder / "best.json", error)) {
-      const auto best = nlohmann::json::parse(read_text(folder / "best.json"), nullptr, false);
-      if (best.is_object() && best.contains("checkpoint")) {
-        if (const fs::path path = folder / best["checkpoint"].get<std::string>(); is_complete_checkpoint(path)) return path;
-      }
-      log_warn("{} names no complete checkpoint; the newest one is taken", (folder / "best.json").string());
+    if (fs::exists(folder / kBest, error)) {
+      const std::string best = named_best(folder);
+      if (!best.empty() && is_complete_checkpoint(folder / best)) return folder / best;
+      log_warn("{} names no complete checkpoint; the newest one is taken", (folder / kBest).string());
     }
     if (const auto all = complete_checkpoints(folder); !all.empty()) return all.front();
   }

@@ -20,6 +20,10 @@ class CheckpointStore {
   // Takes its own copies of the tensors before it returns. Waits for a save still running and throws if that one failed.
   void save(Checkpoint checkpoint);
 
+  // Says what the evaluation of a step that is saved already has found: whether it is the best, and where the run stands now.
+  // Waits for the running save; throws Error if that failed or the checkpoint is gone, and nothing is said then.
+  void note_evaluated(const TrainState& state);
+
   // Waits for the running save; throws Error if it failed.
   void wait();
 
@@ -31,12 +35,16 @@ class CheckpointStore {
 
  private:
   void write(const Checkpoint& checkpoint) const;
-  void prune(int64_t best_step) const;
+  void mark_best(const TrainState& state) const;
+  void prune(const TrainState& state) const;
 
   std::filesystem::path folder_;
   CheckpointConfig config_;
   std::future<void> running_;
 };
+
+// Whether a folder of checkpoints holds a complete one.
+bool holds_checkpoint(const std::filesystem::path& folder);
 
 // The checkpoint that a user means by RUN, RUN/checkpoints/step-..., or RUN's best. Throws Error with what was looked for.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& given);

@@ -74,6 +74,88 @@ TEST(CheckpointStore, KeepsTheLastAndTheBestAndPassesOverDamage) {
   EXPECT_EQ(store.load_latest()->state.step, 4);
 }
 
+TEST(CheckpointStore, WhatBestNamesStaysUntilAnotherBestIsSaved) {
+  const TempFolder folder;
+  CheckpointStore store(folder.path(), {.keep_last = 1});
+  store.save(example(3, 3));
+  store.save(example(6, 5));  // step 5 was the best, and its save failed
+  store.save(example(7, 5));
+  store.wait();
+  EXPECT_EQ(resolve_checkpoint(folder.path()).filename(), "step-00000003");
+  store.save(example(8, 8));
+  store.wait();
+  EXPECT_EQ(resolve_checkpoint(folder.path()).filename(), "step-00000008");
+  EXPECT_FALSE(fs::exists(folder / "step-00000003"));
+}
+
+// A step is saved first and evaluated then, maybe by another session.
+TEST(CheckpointStore, AStepThatIsSavedAlreadyBecomesTheBest) {
+  const TempFolder folder;
+  CheckpointStore store(folder.path(), {.keep_last = 1});
+  store.save(example(2, 2));
+  store.save(example(4, 2));
+  TrainState evaluated = example(4, 4).state;
+  evaluated.evaluated_step = 4;
+  evaluated.best_value = 0.625;
+  store.note_evaluated(evaluated);
+  EXPECT_EQ(resolve_checkpoint(folder.path()).filename(), "step-00000004");
+  EXPECT_FALSE(fs::exists(folder / "step-00000002"));
+  EXPECT_EQ(to_json(store.load_latest()->state), to_json(evaluated));
+
+  // What a bad disk left of it is no evaluation, and no reason not to use the checkpoint.
+  auto bytes = read_bytes(folder / "step-00000004/evaluated.json");
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(folder / "step-00000004/evaluated.json", bytes);
+  EXPECT_EQ(to_json(store.load_latest()->state), to_json(example(4, 2).state));
+
+  fs::remove_all(folder / "step-00000004");
+  EXPECT_THROW(store.note_evaluated(evaluated), Error);
+}
+
+TEST(CheckpointStore, ADamagedNewestOneCostsNoneThatComesAfterIt) {
+  const TempFolder folder;
+  CheckpointStore store(folder.path(), {.keep_last = 1});
+  store.save(example(3, 3));
+  store.save(example(5, 3));
+  store.wait();
+  write_file(folder / "step-00000005/model.safetensors", std::string_view("damaged"));
+  ASSERT_EQ(store.load_latest()->state.step, 3);
+  store.save(example(4, 3));
+  store.wait();
+  EXPECT_EQ(store.load_latest()->state.step, 4);
+}
+
+TEST(CheckpointStore, AFolderThatIsRemovedMeanwhileIsMadeAgain) {
+  const TempFolder folder;
+  CheckpointStore store(folder / "run/checkpoints", {});
+  store.save(example(1));
+  store.wait();
+  fs::remove_all(folder / "run");
+  store.save(example(2));
+  store.wait();
+  EXPECT_EQ(store.load_latest()->state.step, 2);
+  fs::remove_all(folder / "run");
+  write_file(folder / "run", std::string_view("a file in its place"));
+  store.save(example(3));
+  try {
+    store.wait();
+    FAIL() << "nothing was saved, and nothing said so";
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find("filesystem error"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("cannot make the folder"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Checkpoint, HowGradientsTravelBelongsToTheState) {
+  TrainState state = example(3).state;
+  EXPECT_FALSE(state_from_json(to_json(state)).exchange);
+  state.exchange = {25, Compression::kFp16};
+  const auto back = state_from_json(to_json(state)).exchange;
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->bucket_mb, 25);
+  EXPECT_EQ(back->compression, Compression::kFp16);
+}
+
 TEST(CheckpointStore, SavedTensorsDoNotChangeWithTraining) {
   const TempFolder folder;
   CheckpointStore store(folder.path(), {});

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -13,8 +14,10 @@
 #include "core/rank_status.h"
 #include "data/transforms/make_pipeline.h"
 #include "tensor/download.h"
+#include "tensor/error_text.h"
 #include "train/precision.h"
 #include "train/shared_images.h"
+#include "train/too_large.h"
 
 namespace tessera {
 namespace {
@@ -22,8 +25,9 @@ namespace {
 // A loaded sample, or why it is bad.
 struct Loaded {
   int64_t index = 0;
-  std::optional<EvalSample> good;
-  BadSampleRecord bad;
+  std::optional<EvalSample> good = {};
+  BadSampleRecord bad = {};
+  bool again = false;  // there was no memory for it beside others
 };
 
 // A group of images whose predictions a GPU may still be working on.
@@ -31,6 +35,13 @@ struct Measured {
   std::vector<Loaded> group;
   Download predicted;
 };
+
+// Images of one block, size and depth share a forward pass.
+bool go_together(const Loaded& a, const Loaded& b, int64_t block) {
+  const Image &one = a.good->sample.image, &other = b.good->sample.image;
+  return a.index / block == b.index / block && one.size() == other.size() && one.is_bytes() == other.is_bytes() &&
+         one.max_value == other.max_value;
+}
 
 ImageGroup images_of(const std::vector<Loaded>& group, EvalSize at, at::Device device) {
   ImageGroup result;
@@ -43,6 +54,26 @@ ImageGroup images_of(const std::vector<Loaded>& group, EvalSize at, at::Device d
   result.pixels = image_batch(images, device);
   result.max_value = images[0]->max_value;
   return result;
+}
+
+// Nothing where there is no memory to lay so many side by side.
+std::optional<ImageGroup> images_that_fit(const std::vector<Loaded>& group, EvalSize at, at::Device device) {
+  try {
+    return images_of(group, at, device);
+  } catch (const std::exception& e) {
+    if (group.size() == 1 || why_too_large(e).empty()) throw;
+    return std::nullopt;
+  }
+}
+
+// How an evaluation went on a rank, or on the one where it went worst.
+enum class Outcome { kWhole, kStopped, kFailed };
+
+Outcome worst_of(Communicator* ranks, Outcome own) {
+  if (ranks == nullptr || ranks->alone()) return own;
+  at::Tensor worst = at::scalar_tensor(static_cast<int64_t>(own), at::kLong);
+  ranks->max(worst);
+  return static_cast<Outcome>(worst.item<int64_t>());
 }
 
 }  // namespace
@@ -141,7 +172,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   };
   const int64_t blocks = (dataset_.size() + block_ - 1) / block_;
   std::vector<std::vector<Loaded>> shared;  // groups that all ranks compute together, after their own
-  const auto measure = [&](std::vector<Loaded> group) {
+  const std::function<void(std::vector<Loaded>)> measure = [&](std::vector<Loaded> group) {
     if (group.empty()) return;
     const Size size = group[0].good->sample.image.size();
     if (ranks_ != nullptr && in_short_round(group[0].index / block_, blocks, ranks_->size()) &&
@@ -149,11 +180,18 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
       shared.push_back(std::move(group));
       return;
     }
-    const ImageGroup images = images_of(group, experiment_.eval.at, predictor.device());
-    compute(std::move(group), images, {});
+    if (const auto images = images_that_fit(group, experiment_.eval.at, predictor.device())) {
+      compute(std::move(group), *images, {});
+      return;
+    }
+    const auto middle = group.begin() + std::ssize(group) / 2;
+    std::vector<Loaded> rest(std::make_move_iterator(middle), std::make_move_iterator(group.end()));
+    group.erase(middle, group.end());
+    measure(std::move(group));
+    measure(std::move(rest));
   };
 
-  ParallelMap<Loaded> loads(own_images(), threads_, 2 * block_ + threads_, [&](int64_t at) {
+  const auto load_own = [&](int64_t at) {
     Loaded loaded;
     const int64_t index = loaded.index = own_[static_cast<size_t>(at)];
     note_sample(index);
@@ -163,31 +201,58 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
       loaded.bad = {index, e.id(), e.reason(), ""};
     }
     return loaded;
-  });
-  std::vector<Loaded> group;  // images of one block, of one size and depth
-  int64_t done = 0;
-  while (auto loaded = loads.next()) {
-    if (!loaded->good) {
-      quarantine_.add(loaded->bad);
-      ++result.num_bad;
-    } else {
-      const Image& image = loaded->good->sample.image;
-      if (!group.empty()) {
-        const Image& first = group[0].good->sample.image;
-        if (group[0].index / block_ != loaded->index / block_ || first.size() != image.size() ||
-            first.is_bytes() != image.is_bytes() || first.max_value != image.max_value)
-          measure(std::exchange(group, {}));
+  };
+  const auto measure_own = [&] {
+    ParallelMap<Loaded> loads(own_images(), threads_, 2 * block_ + threads_, [&](int64_t at) {
+      try {
+        return load_own(at);
+      } catch (const std::exception& e) {
+        if (why_too_large(e).empty()) throw;
+        return Loaded{.again = true};
       }
-      group.push_back(std::move(*loaded));
+    });
+    std::vector<Loaded> group;  // images that share a forward pass
+    for (int64_t done = 0; auto loaded = loads.next(); ++done) {
+      if (loaded->again) {
+        measure(std::exchange(group, {}));
+        counting.wait();
+        release_kept_memory();
+        *loaded = load_own(done);
+      }
+      if (!loaded->good) {
+        quarantine_.add(loaded->bad);
+        ++result.num_bad;
+      } else {
+        if (!group.empty() && !go_together(group[0], *loaded, block_)) measure(std::exchange(group, {}));
+        group.push_back(std::move(*loaded));
+      }
+      if (progress) progress(done + 1);
     }
-    if (progress) progress(++done);
+    measure(std::move(group));
+  };
+
+  Outcome own = Outcome::kWhole;
+  std::string failure = "another rank's images could not be evaluated; its own log says why";
+  try {
+    measure_own();
+    counting.wait();
+  } catch (const PredictionStopped&) {
+    own = Outcome::kStopped;
+  } catch (const std::exception& e) {
+    own = Outcome::kFailed;
+    failure = error_text(e);
   }
-  measure(std::move(group));
+  const auto go_on = [&](Outcome worst) {
+    if (worst == Outcome::kFailed) throw EvaluationFailed(failure);
+    if (worst == Outcome::kStopped) throw PredictionStopped();
+  };
+  go_on(worst_of(ranks_, own));
   if (ranks_ != nullptr) {
     const auto group_at = [&](int64_t i) {
       return images_of(shared[static_cast<size_t>(i)], experiment_.eval.at, predictor.device());
     };
     compute_together(*ranks_, std::ssize(shared), group_at, [&](int64_t i, const ImageGroup& images, const WindowTeam& team) {
+      go_on(worst_of(ranks_, predictor.stop_asked() ? Outcome::kStopped : Outcome::kWhole));
       compute(team.leads() ? std::move(shared[static_cast<size_t>(i)]) : std::vector<Loaded>(), images, team);
     });
   }
@@ -196,6 +261,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   const at::Tensor counts = total.counts().contiguous();
   result.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
   result.report = total.report();
+  result.windows_for_memory = predictor.windows_for_memory();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

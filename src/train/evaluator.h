@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "data/dataset.h"
 #include "data/quarantine.h"
 #include "data/transform.h"
@@ -28,6 +29,14 @@ struct EvalResult {
   int64_t num_bad = 0;
   double seconds = 0;
   bool averaged = false;  // measured with the moving average of the weights
+  // What was done because memory ran out and changes predictions a little; empty: nothing. See EvalLimits::windows.
+  std::string windows_for_memory;
+};
+
+// An evaluation that a rank could not finish; thrown on all of them, so that they go on alike.
+class EvaluationFailed : public Error {
+ public:
+  using Error::Error;
 };
 
 // A validation image ready for the network, with the labels to compare with.
@@ -49,7 +58,8 @@ class Evaluator {
   Evaluator(const Experiment& experiment, const Dataset& dataset, const Pipeline& pipeline, Quarantine& quarantine, int threads,
             Communicator* ranks = nullptr);
 
-  // This rank's images. `progress` counts them, up to `own_images`. Collective.
+  // This rank's images. `progress` counts them, up to `own_images`. Collective. All ranks throw PredictionStopped where the
+  // predictor of one of them was stopped, and EvaluationFailed where one of them failed in images of its own.
   EvalResult run(const Predictor& predictor, const std::function<void(int64_t done)>& progress = {}) const;
 
   int64_t own_images() const { return static_cast<int64_t>(own_.size()); }

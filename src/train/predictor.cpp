@@ -44,43 +44,42 @@ Predictor::Predictor(const Experiment& experiment, ModelPtr model, at::Device de
       normalize_(experiment.data.normalize),
       train_(experiment.train),
       model_(std::move(model)),
-      device_(device) {}
+      device_(device) {
+  if (eval_.batch_size == 0) eval_.batch_size = train_.batch_size;
+}
 
 bool Predictor::averages_views() const {
   return eval_.flip || eval_.scales.size() > 1;
 }
 
-void Predictor::begin(const at::Tensor& images) const {
+void Predictor::begin(const EvalConfig& eval, const at::Tensor& images) const {
   model_->eval();
   // Trying convolution algorithms out pays for shapes that come again.
   const Shape shape{images.size(0), images.size(1), images.size(2)};
-  const bool known = windowed(images.size(1), images.size(2)) || shapes_.contains(shape);
+  const bool known = takes_windows(eval.window, images.size(1), images.size(2)) || shapes_.contains(shape);
   shapes_.insert(shape);
   set_up_backend(train_, device_, /*fixed_shapes=*/known);
-}
-
-bool Predictor::windowed(int64_t height, int64_t width) const {
-  return takes_windows(eval_.window, height, width);
 }
 
 bool Predictor::occupies(int ranks, int64_t height, int64_t width) const {
   const std::vector<View> views = views_of(eval_, height, width);
   return ranks > 1 && std::any_of(views.begin(), views.end(), [&](const View& view) {
-           return windowed(view.height, view.width) &&
+           return takes_windows(eval_.window, view.height, view.width) &&
                   !deal_windows(window_grid(view.height, view.width, eval_.window).rows, ranks)[1].empty();
          });
 }
 
-ImageScores Predictor::scores(const at::Tensor& images, float max_value, const WindowTeam& team) const {
+ImageScores Predictor::scores_of(const EvalConfig& eval, const at::Tensor& images, float max_value,
+                                 const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
-  begin(images);
-  const bool plain = !averages_views() && eval_.scales.at(0) == 1.0;
+  begin(eval, images);
+  const bool plain = !averages_views() && eval.scales.at(0) == 1.0;
   const at::Tensor x = normalize_images(upload(images, device_), max_value, normalize_,
                                         plain ? input_type(train_.precision) : parameter_type(train_.precision));
   const int64_t height = x.size(2), width = x.size(3);
-  if (plain && !windowed(height, width)) return team.leads() ? ImageScores{network(x), height, width} : ImageScores{};
-  const std::vector<View> views = views_of(eval_, height, width);
-  const int64_t batch = eval_.batch_size > 0 ? eval_.batch_size : train_.batch_size;
+  if (plain && !takes_windows(eval.window, height, width))
+    return team.leads() ? ImageScores{network(x, team), height, width} : ImageScores{};
+  const std::vector<View> views = views_of(eval, height, width);
   at::Tensor sum;
   const auto add = [&](const View& view, const at::Tensor& scores) {
     const int64_t count = scores.size(0);
@@ -98,13 +97,14 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
       sum.narrow(0, i, 1).add_(own);
     }
   };
-  const auto pass = [&](const at::Tensor& windows) { return network(windows); };
-  each_view(x, views, eval_, {std::max(batch, x.size(0)), pass}, team, add);
+  const auto pass = [&](const at::Tensor& windows) { return network(windows, team); };
+  each_view(x, views, eval, {std::max(eval.batch_size, x.size(0)), pass}, team, add);
   if (!team.leads()) return {};
   return {views.size() > 1 ? sum / static_cast<double>(views.size()) : sum, height, width};
 }
 
-at::Tensor Predictor::network(const at::Tensor& x) const {
+at::Tensor Predictor::network(const at::Tensor& x, const WindowTeam& team) const {
+  if (team.alone() && stop_asked()) throw PredictionStopped();
   at::Tensor input = x;
   // A model with valid convolutions sees a surround of repeated border pixels, so that it predicts every pixel.
   const auto surround = [&](int64_t size) {
@@ -123,10 +123,11 @@ at::Tensor Predictor::network(const at::Tensor& x) const {
   return logits;
 }
 
-at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value, const WindowTeam& team) const {
+at::Tensor Predictor::windowed_classes(const EvalConfig& eval, const at::Tensor& images, float max_value,
+                                       const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   const KeptCasts kept;
-  begin(images);
+  begin(eval, images);
   const auto normalized = [&](const at::Tensor& pixels) {
     return normalize_images(pixels, max_value, normalize_, input_type(train_.precision));
   };
@@ -138,24 +139,26 @@ at::Tensor Predictor::windowed_classes(const at::Tensor& images, float max_value
   } else if (images.nbytes() <= kSentWhole) {
     pixels = upload(images, device_);
   }
-  const WindowGrid grid = window_grid(images.size(1), images.size(2), eval_.window);
+  const WindowGrid grid = window_grid(images.size(1), images.size(2), eval.window);
   const auto cut = [&](int64_t image, const WindowCorner& corner) {
     return pixels.narrow(0, image, 1).narrow(1, corner.y, grid.rows.size).narrow(2, corner.x, grid.columns.size);
   };
   const auto scores = [&](const std::vector<at::Tensor>& windows) {
     const at::Tensor joined = upload_joined(windows, device_);
-    return network(by_window ? normalized(joined) : joined.permute({0, 3, 1, 2}));
+    return network(by_window ? normalized(joined) : joined.permute({0, 3, 1, 2}), team);
   };
   const auto best = [&](const at::Tensor& sums) { return best_class(sums, sums.size(2), sums.size(3)); };
-  const at::Tensor own = window_classes({images.size(0), grid, team.own_part(grid.rows), cut, {}}, eval_.window, scores, best);
+  const at::Tensor own = window_classes({images.size(0), grid, team.own_part(grid.rows), cut, {}}, eval.window, scores, best);
   return team.collect(own, grid.rows, 1);
 }
 
-std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float max_value,
-                                              const std::vector<const Placement*>& placements, const WindowTeam& team) const {
+std::vector<at::Tensor> Predictor::class_maps_of(const EvalConfig& eval, const at::Tensor& images, float max_value,
+                                                 const std::vector<const Placement*>& placements,
+                                                 const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   const bool whole_frames = std::all_of(placements.begin(), placements.end(), keeps_size);
-  const bool plain = !averages_views() && eval_.scales.at(0) == 1.0 && windowed(images.size(1), images.size(2));
+  const bool plain =
+      !averages_views() && eval.scales.at(0) == 1.0 && takes_windows(eval.window, images.size(1), images.size(2));
   std::vector<at::Tensor> maps;
   const auto cut_each = [&](const at::Tensor& all) {
     for (size_t i = 0; team.leads() && i < placements.size(); ++i) {
@@ -164,8 +167,8 @@ std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float ma
     }
     return maps;
   };
-  if (plain && whole_frames) return cut_each(windowed_classes(images, max_value, team));
-  const ImageScores all = scores(images, max_value, team);
+  if (plain && whole_frames) return cut_each(windowed_classes(eval, images, max_value, team));
+  const ImageScores all = scores_of(eval, images, max_value, team);
   if (!team.leads()) return maps;
   if (whole_frames && takes_fused_kernels(all.values)) return cut_each(best_class(all.values, all.height, all.width));
   // One after another: scores at the size of an image are large.

@@ -2,11 +2,17 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <exception>
+#include <functional>
+#include <optional>
 #include <set>
 
 #include "config/experiment.h"
+#include "core/error.h"
 #include "data/sample.h"
 #include "nn/model.h"
+#include "train/eval_limits.h"
+#include "train/prediction_memory.h"
 #include "train/window_team.h"
 
 namespace tessera {
@@ -20,8 +26,21 @@ struct ImageScores {
   at::Tensor full() const;  // (N, K, height, width), float32 or float64
 };
 
+// Images that do not fit into memory, however few at a time and in whatever windows.
+class TooLarge : public Error {
+ public:
+  using Error::Error;
+};
+
+// Thrown where `Predictor::stop_when` says so.
+struct PredictionStopped : std::exception {
+  const char* what() const noexcept override { return "a prediction was stopped"; }
+};
+
 // Images to class scores, the same way in evaluation, prediction and the report: normalise, whole image or sliding windows,
-// scales and mirror images averaged, back to the image's own size.
+// scales and mirror images averaged, back to the image's own size. What memory does not allow at once is computed in smaller
+// parts, down to windows (see EvalLimits), with a warning; an image that ranks share is not, as it would take all of them to
+// do so. Throws TooLarge where nothing helps.
 class Predictor {
  public:
   // The model must be on `device` already. Copies what it needs of the experiment.
@@ -47,13 +66,30 @@ class Predictor {
   // Whether images of this size have windows for a second rank.
   bool occupies(int ranks, int64_t height, int64_t width) const;
 
+  // Throws TooLarge where images of this size and these channels cannot fit into the machine's memory; on a GPU that shows when
+  // it is tried.
+  void check_memory(int64_t height, int64_t width, int64_t channels) const;
+
+  // Asked before each forward pass, except those that other ranks wait for: true ends the call with PredictionStopped.
+  void stop_when(std::function<bool()> asked) { stop_ = std::move(asked); }
+  bool stop_asked() const { return stop_ && stop_(); }
+
+  // What was changed because memory ran out and changes predictions; empty: nothing. See EvalLimits::windows.
+  std::string windows_for_memory() const { return limits_.windows(); }
+
   at::Device device() const { return device_; }
 
  private:
-  void begin(const at::Tensor& images) const;
-  bool windowed(int64_t height, int64_t width) const;
-  at::Tensor network(const at::Tensor& x) const;  // (N, C, any size), normalised
-  at::Tensor windowed_classes(const at::Tensor& images, float max_value, const WindowTeam& team) const;
+  ImageScores scores_of(const EvalConfig& eval, const at::Tensor& images, float max_value, const WindowTeam& team) const;
+  std::vector<at::Tensor> class_maps_of(const EvalConfig& eval, const at::Tensor& images, float max_value,
+                                        const std::vector<const Placement*>& placements, const WindowTeam& team) const;
+  template <class Make>
+  auto within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
+      -> std::optional<decltype(make(EvalConfig()))>;
+  std::string why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, int64_t channels) const;
+  void begin(const EvalConfig& eval, const at::Tensor& images) const;
+  at::Tensor network(const at::Tensor& x, const WindowTeam& team) const;  // (N, C, any size), normalised
+  at::Tensor windowed_classes(const EvalConfig& eval, const at::Tensor& images, float max_value, const WindowTeam& team) const;
   // The part of an image's scores that shows the original, (1, K, h, w), and the original's size.
   struct Part {
     at::Tensor scores;
@@ -70,6 +106,9 @@ class Predictor {
   at::Device device_;
   using Shape = std::array<int64_t, 3>;
   mutable std::set<Shape> shapes_;  // of images seen
+  mutable EvalLimits limits_;
+  mutable std::optional<NetworkMemory> memory_;
+  std::function<bool()> stop_;
 };
 
 }  // namespace tessera

@@ -2,12 +2,10 @@
 #include <filesystem>
 
 #include "config/experiment.h"
+#include "train/run_folder.h"
 #include "train/trainer.h"
 
 namespace tessera {
-
-// The folder a config's run goes to: run.dir, or runs/<run.name>.
-std::filesystem::path run_folder(const Experiment& experiment);
 
 // How this process takes part in a run.
 struct RunOptions {
@@ -19,7 +17,8 @@ struct RunOptions {
 };
 
 // A whole run, or one rank's part in it: folder, config.yaml, environment.json, training with all hooks, report.html; only
-// the first rank writes. Refuses a folder that already holds a run unless `resume`.
+// the first rank writes. Refuses a folder that already holds a run unless `resume`. Throws where the run fails; once its steps
+// are done and saved, an evaluation, pictures or a report that fail are only warned of.
 RunResult run_training(const Experiment& experiment, const RunOptions& options, World& world);
 
 // Makes RUN/report.html from what is in the folder: log, config, environment and the drawn predictions, if there are any.

@@ -11,19 +11,12 @@
 #include "nn/blocks/batch_norm.h"
 #include "optim/schedule.h"
 #include "tensor/device.h"
+#include "tensor/error_text.h"
 #include "train/backend.h"
+#include "train/too_large.h"
 
 namespace tessera {
 namespace {
-
-// Why a pass over fewer samples may do what this one could not; empty: it would not. The CPU's allocator, and kernels of
-// libtorch that count with 31 bits, say so only in words.
-std::string why_too_large(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
-  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || says("not enough memory")) return "out of memory";
-  return says("less than INT_MAX elements") ? "a tensor of 2^31 numbers or more" : "";
-}
 
 bool has_batch_norm(const SegmentationModel& model) {
   const auto modules = model.modules(/*include_self=*/false);
@@ -163,7 +156,7 @@ void TrainStep::with_retries(int64_t step, const std::function<void()>& body) {
   while (true) {
     try {
       return body();
-    } catch (const c10::Error& e) {
+    } catch (const std::exception& e) {
       const std::string why = why_too_large(e);
       if (why.empty()) throw;
       const at::NoGradGuard no_grad;
@@ -177,8 +170,7 @@ void TrainStep::with_retries(int64_t step, const std::function<void()>& body) {
             why, step,
             synced_ ? "batch-norm units spread over the ranks"
                     : fmt::format("the smallest micro-batch ({} samples, one batch-norm unit)", micro_batch_),
-            synced_ ? "train.micro_batch, so that less is computed at a time, use more ranks, set " : "",
-            e.what_without_backtrace());
+            synced_ ? "train.micro_batch, so that less is computed at a time, use more ranks, set " : "", error_text(e));
       }
       log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch_);
     }
@@ -187,7 +179,7 @@ void TrainStep::with_retries(int64_t step, const std::function<void()>& body) {
 
 bool TrainStep::shrink_micro_batch() {
   recorded_.forget();
-  if (cuda_plugin() != nullptr) cuda_plugin()->empty_cache();
+  release_kept_memory();
   const std::vector<Pass> passes = share_.passes(micro_batch_);
   int64_t largest = 0;
   for (const Pass& pass : passes) largest = std::max(largest, pass.end - pass.begin);

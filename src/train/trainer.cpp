@@ -7,6 +7,7 @@
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
+#include "tensor/error_text.h"
 #include "train/agreement.h"
 #include "train/model_state.h"
 
@@ -36,8 +37,8 @@ RunResult Trainer::run() {
         if (saved_step_ != state_.step) save();
         break;
       }
-      if (evaluation_due()) evaluate();
-      if (save_due()) save();
+      if (save_due()) save();                         // before it is evaluated: whatever happens there, the steps are safe
+      if (evaluation_due() && !evaluate()) continue;  // a stop signal came
       if (finished()) break;
       train_one_step();
     }
@@ -48,8 +49,8 @@ RunResult Trainer::run() {
     result.signal = signal_;
     status = result.signal != 0 ? "stopped" : state_.step < total_steps_ ? "stopped early" : "done";
   } catch (const std::exception& e) {
-    note_error(e.what());
-    tell_failure(e.what());
+    note_error(error_text(e));
+    tell_failure(error_text(e));
     throw;
   }
   for (auto& hook : hooks_) hook->on_end(state_, status);
@@ -77,7 +78,7 @@ void Trainer::tell_failure(const std::string& reason) {
       hook->on_end(state_, "failed");
     } catch (const std::exception& e) {
       // A full disk makes the log fail too; the first reason is the one to report.
-      log_warn("{}", e.what());
+      log_warn("{}", error_text(e));
     }
   }
 }
@@ -140,12 +141,27 @@ std::unique_ptr<WeightAverage::Scope> Trainer::averaged_weights() {
   return wanted ? step_->average().use() : nullptr;
 }
 
-void Trainer::evaluate() {
+// False: a stop signal cut it short.
+bool Trainer::evaluate() {
   enter_phase(RankPhase::kEvaluating);
-  {
+  last_eval_.reset();
+  try {
     const auto averaged = averaged_weights();
     last_eval_ = merged(world_, evaluator_->run(*predictor_), train_set_->classes().size());
     last_eval_->averaged = averaged != nullptr;
+  } catch (const PredictionStopped&) {
+    if (world_.is_first()) log_info("the evaluation at step {} is cut short to stop; --resume does it again", state_.step);
+    return false;
+  } catch (const EvaluationFailed& e) {
+    if (saved_step_ != state_.step) save();
+    // A run whose steps are all done and saved is not failed by what comes after them.
+    if (state_.step < total_steps_) throw;
+    const std::string text = fmt::format(
+        "all steps are done and saved, but their evaluation failed: {}. Set eval.* or data.val.* otherwise and add --resume, "
+        "which evaluates them, or use `tessera eval`",
+        e.what());
+    for (auto& hook : hooks_) hook->on_warning(state_.step, text);
+    return true;
   }
   report_bad_samples();
   if (last_eval_->num_images > 0 && last_eval_->images.empty() && world_.is_first())
@@ -166,7 +182,24 @@ void Trainer::evaluate() {
     ++state_.evals_since_best;
   }
   for (auto& hook : hooks_) hook->on_eval(state_, epoch(), *last_eval_);
+  keep_evaluated();
   meter_->skip();  // evaluation is not training time
+  return true;
+}
+
+// What an evaluation found goes to the checkpoint of its step, or makes one where the step is the best so far or the last.
+void Trainer::keep_evaluated() {
+  bool lost = false;
+  if (saved_step_ == state_.step && store_) {
+    try {
+      store_->note_evaluated(state_);
+    } catch (const Error& e) {
+      // It was not saved after all, or somebody removed it.
+      for (auto& hook : hooks_) hook->on_warning(state_.step, e.what());
+      lost = true;
+    }
+  }
+  if (agree_on_signal(world_, lost ? 1 : 0) != 0 || save_due()) save();
 }
 
 void Trainer::save() {

@@ -38,7 +38,7 @@ struct RunResult {
 class Trainer {
  public:
   // Opens the data, builds the model, loads the newest checkpoint when resuming, and checks everything that can be known
-  // before the first step. Throws Error or UsageError; the run folder is then as it was.
+  // before the first step. Throws Error or UsageError.
   Trainer(const Experiment& experiment, const TrainerOptions& options, World& world);
   ~Trainer();
 
@@ -54,6 +54,7 @@ class Trainer {
   std::string device() const { return device_.str(); }
   int64_t num_parameters() const { return num_parameters_; }
   const Experiment& experiment() const { return experiment_; }
+  bool resumed() const { return resumed_; }
 
  private:
   void open_data();
@@ -61,8 +62,10 @@ class Trainer {
   void load_state();
   void start_from_first();
   void tune_exchange_settings();
+  void check_view_memory();
   void train_one_step();
-  void evaluate();
+  bool evaluate();
+  void keep_evaluated();
   std::unique_ptr<WeightAverage::Scope> averaged_weights();
   void save();
   void report_bad_samples();

@@ -5,6 +5,7 @@
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/signals.h"
 #include "core/suggest.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/input_batch.h"
@@ -58,11 +59,12 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
     if (!resumed_ && !experiment_.model.pretrained.empty()) log_info("{}", load_pretrained(*model_, experiment_.model).table());
   }
   start_from_first();
-  if (options.autotune_exchange && !world_.alone()) tune_exchange_settings();
+  if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
 
   const int loader_threads = threads_or_share(experiment_.data.threads, world_.spec.local_world_size);
   evaluator_ =
       std::make_unique<Evaluator>(experiment_, *val_set_, val_pipeline_, *val_quarantine_, loader_threads, &world_.control);
+  check_view_memory();
   steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
   total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
@@ -111,6 +113,21 @@ void Trainer::build_model() {
   predictor_ = std::make_unique<Predictor>(experiment_, model_, device_);
 }
 
+// Scales that no memory holds are known before training; other sizes of images show when they come.
+void Trainer::check_view_memory() {
+  predictor_->stop_when([] { return stop_signal() != 0; });
+  const auto& scales = experiment_.eval.scales;
+  if (val_set_->size() == 0 || *std::max_element(scales.begin(), scales.end()) <= 1) return;
+  try {
+    const EvalSample first = evaluator_->load(0);
+    predictor_->check_memory(first.sample.image.height, first.sample.image.width, first.sample.image.channels);
+  } catch (const TooLarge& e) {
+    throw UsageError(e.what());
+  } catch (const BadSample&) {
+    return;  // the evaluation reports it
+  }
+}
+
 Trainer::~Trainer() = default;
 
 void Trainer::load_state() {
@@ -149,16 +166,24 @@ void Trainer::start_from_first() {
   saved_step_ = state_.step;
 }
 
+// Other buckets add up the same numbers; compression rounds them. So it is chosen once, at the start of a run, and kept.
 void Trainer::tune_exchange_settings() {
-  experiment_.dist =
-      tune_exchange(*step_->reducer(), world_.control, experiment_.dist, [&](const DistConfig& tried, double ms) {
-        if (world_.is_first())
-          log_info("exchange of gradients: buckets of {} MB, compression {}: {:.2f} ms", tried.bucket_mb,
-                   name_of(tried.compression), ms);
-      });
+  if (!state_.exchange) {
+    const DistConfig best = tune_exchange(*step_->reducer(), world_.control, experiment_.dist, /*may_round=*/!resumed_,
+                                          [&](const DistConfig& tried, double ms) {
+                                            if (world_.is_first())
+                                              log_info("exchange of gradients: buckets of {} MB, compression {}: {:.2f} ms",
+                                                       tried.bucket_mb, name_of(tried.compression), ms);
+                                          });
+    state_.exchange = {best.bucket_mb, best.compression};
+  }
+  DistConfig chosen = experiment_.dist;
+  chosen.bucket_mb = state_.exchange->bucket_mb;
+  chosen.compression = state_.exchange->compression;
+  step_->reducer()->set_exchange(chosen);
   if (world_.is_first())
-    log_info("exchange of gradients: chosen dist.bucket_mb={} dist.compression={}", experiment_.dist.bucket_mb,
-             name_of(experiment_.dist.compression));
+    log_info("exchange of gradients: chosen{} dist.bucket_mb={} dist.compression={}", resumed_ ? " for this run:" : "",
+             chosen.bucket_mb, name_of(chosen.compression));
 }
 
 }  // namespace tessera

@@ -16,6 +16,7 @@ class WindowTeam {
   WindowTeam() = default;  // one rank alone
   WindowTeam(Communicator& ranks, int leader) : ranks_(&ranks), leader_(leader) {}
 
+  bool alone() const { return size() == 1; }
   bool leads() const { return ranks_ == nullptr || ranks_->rank() == leader_; }
 
   // This rank's part; the leader's is the first, so that it is never empty.

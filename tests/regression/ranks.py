@@ -2,6 +2,7 @@
 float64 weights agree to 1e-9 and metrics to the last digit. The data lies in files, with pixels that are not labelled, unevenly, and one
 file that is broken."""
 import json
+import re
 import shutil
 
 from support import Folder, check, checkpoints, log_lines, tessera, weights_differ, write_png
@@ -100,9 +101,23 @@ def main():
         check("need -p dp" in errors, errors)
         _, errors = train("wrong", "-p", "dp", "--ranks", "2", "dist.rank_weights=[1,2,3]", expect=2)
         check("3 numbers for 2 ranks" in errors, errors)
-        _, errors = train("tuned", "-p", "dp", "--ranks", "2", "--autotune-comm", "train.duration=1ba")
-        check("chosen dist.bucket_mb=" in errors, errors)
         print("settings: errors name what to do")
+
+        # How gradients travel is chosen once in a run, and what was asked for is not replaced.
+        for name, asked in {"tuned": [], "tuned_fp16": ["dist.compression=fp16"]}.items():
+            two = ["-p", "dp", "--ranks", "2", *asked]
+            _, errors = train(name, *two, "--autotune-comm")
+            choice = re.search(r"chosen dist.bucket_mb=\S+ dist.compression=(\S+)", errors)
+            check(choice and (not asked or choice[1] == "fp16"), errors)
+            for step in checkpoints(folder / name)[1:]:
+                shutil.rmtree(step)
+            shutil.copytree(folder / name, folder / f"{name}_again")
+            for run, flags in {name: ["--autotune-comm"], f"{name}_again": []}.items():
+                _, errors = train(run, "--resume", *two, *flags)
+                check("chosen for this run: " + choice[0].removeprefix("chosen ") in errors, errors)
+                check(checkpoints(folder / run)[-1].name == "step-00000020", f"{run} was not resumed to its end")
+        expect_same(folder, "tuned_again", "tuned")
+        print("--autotune-comm: chosen once, also where the run is resumed")
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ namespace tessera {
 //   on_start                          once: model built, checkpoint loaded if resuming
 //   while true:
 //     if a stop signal came:          save, leave
-//     if an evaluation is due:        evaluate; on_eval
 //     if a checkpoint is due:         save (in the background); on_checkpoint
+//     if an evaluation is due:        evaluate; on_eval; add the result to the checkpoint, or save the step if it is the best
+//                                     so far. A stop signal cuts it short; resuming does it again
 //     if the run is finished:         leave
 //     next batch, forward, backward, optimizer step
 //     on_bad_sample                   for each sample quarantined since the last time

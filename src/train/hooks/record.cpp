@@ -21,8 +21,10 @@ json eval_json(const ClassTable& classes, const EvalResult& result) {
     confusion.push_back(std::vector<int64_t>(result.confusion.begin() + static_cast<int64_t>(c * n),
                                              result.confusion.begin() + static_cast<int64_t>((c + 1) * n)));
   }
-  return {{"metrics", metrics},          {"per_class", per_class}, {"confusion", confusion},
-          {"images", result.num_images}, {"bad", result.num_bad},  {"seconds", result.seconds}};
+  json all{{"metrics", metrics},          {"per_class", per_class}, {"confusion", confusion},
+           {"images", result.num_images}, {"bad", result.num_bad},  {"seconds", result.seconds}};
+  if (!result.windows_for_memory.empty()) all["windows_for_memory"] = result.windows_for_memory;
+  return all;
 }
 
 void RunLogHook::on_start(const RunInfo& info) {
