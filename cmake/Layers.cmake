@@ -65,6 +65,8 @@ function(tessera_ctest entry program)
                        ENVIRONMENT "OMP_NUM_THREADS=1;${RUN_ENVIRONMENT}")
 endfunction()
 
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/group_sources.py)
+
 # tessera_group(LIST): in place of the sources of this folder that the list names, files that include several of them each; see
 # group_sources.py. With TESSERA_GROUP_SOURCES=OFF every source is compiled by itself.
 function(tessera_group list)
