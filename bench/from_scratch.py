@@ -2,8 +2,8 @@
 
 Three variants: ours as it starts by default, ours with model.init=he, and PyTorch with its default initialisation; the same layers,
 crops, flips, loss, SGD, schedule and number of steps (bench/configs/from_scratch.yaml, bench/peers/train.py). All are measured by the
-same PyTorch code, on the whole images of the validation split; what our own evaluation says of ours must agree with that. Needs torch;
-Pillow or torchvision, or a file of --prepare, for the peer's pixels.
+same PyTorch code, on the whole images of the validation split; what our own evaluation says of ours must agree with that. Needs torch,
+and for the peer's pixels Pillow or a file of --prepare.
 """
 import argparse
 import json
@@ -92,8 +92,7 @@ def compared(runs, base="pytorch"):
 def prepare(options):
     sys.path.insert(0, str(ROOT / "peers"))
     import nuclei
-    import torch
-    torch.save(nuclei.read(options.data), options.prepare)
+    nuclei.write(nuclei.read(options.data), options.prepare)
 
 
 def main():

@@ -81,7 +81,7 @@ class Recipe:
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pixels", help="folder of dsb2018_nuclei, or a .pt file of from_scratch.py --prepare")
+    parser.add_argument("pixels", help="folder of dsb2018_nuclei, or a file of from_scratch.py --prepare")
     parser.add_argument("--weights", help="a safetensors file of ours: measure these, train nothing")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
