@@ -84,8 +84,8 @@ std::vector<std::string> layout_copies(const std::function<void()>& work) {
   return found;
 }
 
-// Activations keep their layout from the image to the loss and back. Those left out pool or shrink with libtorch, which copies on a
-// CPU; on a GPU LayoutCopiesGpu looks at all of them.
+// Activations keep their layout from the image to the loss and back. Those left out pool or shrink with libtorch, which copies
+// on a CPU; on a GPU LayoutCopiesGpu looks at all of them.
 using ModelWithoutPools = EveryModel;
 INSTANTIATE_TEST_SUITE_P(Registry, ModelWithoutPools, ::testing::Values("deeplabv3", "deeplabv3plus", "fcn", "segmenter"),
                          [](const auto& info) { return std::string(info.param); });

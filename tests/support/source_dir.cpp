@@ -1,3 +1,5 @@
 #include "support/source_dir.h"
 
-std::string tessera::testing::source_dir() { return TESSERA_SOURCE_DIR; }
+std::string tessera::testing::source_dir() {
+  return TESSERA_SOURCE_DIR;
+}
