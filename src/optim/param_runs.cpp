@@ -26,11 +26,14 @@ double part_multiplier(const std::string& name, const OptimizerConfig& config) {
 
 }  // namespace
 
-std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
+void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
   for (const auto& [part, factor] : config.lr_multipliers) {
     if (!std::any_of(spans.begin(), spans.end(), [&](const ParamSpan& span) { return is_part(span.name, part); }))
       fail_usage("optimizer.lr_multipliers: '{}' is no part that is trained; `tessera models show` prints their names", part);
   }
+}
+
+std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
   const bool lamb = config.type == OptimizerType::kLamb;
   std::vector<ParamRun> runs;
   int64_t end = 0;

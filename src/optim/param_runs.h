@@ -27,6 +27,10 @@ struct ParamRun {
   friend bool operator==(const ParamRun&, const ParamRun&) = default;
 };
 
+// Throws UsageError where optimizer.lr_multipliers names a part that none of the spans is of. For all spans of a model: a slice
+// of its arena need not have every part.
+void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
+
 // The fewest runs that cover the spans, which must be in order of offset and not overlap. Padding between two spans that are
 // updated alike becomes part of their run: its gradients must be 0. lamb: a run for each span, whose length it measures.
 std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);

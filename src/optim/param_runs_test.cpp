@@ -43,7 +43,11 @@ TEST(ParamRuns, TheLongestNamedPartSetsTheRate) {
   const std::vector<ParamRun> expected = {{0, 20, 1, 0}, {20, 24, 0, 0}, {24, 30, 5, 0}, {30, 31, 20, 0}};
   EXPECT_EQ(make_runs(kSpans, config), expected);
   config.lr_multipliers = {{"conv", 0.5}};  // conv1 and conv2 are parts, conv is none
-  EXPECT_THROW(make_runs(kSpans, config), UsageError);
+  EXPECT_THROW(check_parts(kSpans, config), UsageError);
+  config.lr_multipliers = {{"conv1", 0.5}};
+  EXPECT_NO_THROW(check_parts(kSpans, config));
+  const std::vector<ParamSpan> head(kSpans.begin() + 4, kSpans.end());  // as a rank of ZeRO-1 may have it
+  EXPECT_EQ(make_runs(head, config), (std::vector<ParamRun>{{24, 31, 10, 0}}));
 }
 
 TEST(ParamRuns, OverlapIsRefused) {

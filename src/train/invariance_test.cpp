@@ -161,7 +161,7 @@ TEST(Invariance, MeanOverAllPixelsAndFinalRate) {
                                             "optimizer.weight_decay=0.01",
                                             "optimizer.lr_scaling=linear",
                                             "optimizer.base_batch=4",
-                                            "optimizer.lr_multipliers={out: 10}",
+                                            "optimizer.lr_multipliers={classifier: 10}",
                                             "schedule.final_lr=0.01"};
   expect_invariant(experiment, {8});
   std::vector<std::string> labelled = experiment;

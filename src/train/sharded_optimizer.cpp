@@ -33,6 +33,7 @@ ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const LrRange&
       sharded_(sharded && !communicator.alone()),
       numel_(params.numel()),
       num_spans_(static_cast<int64_t>(spans.size())) {
+  check_parts(spans, config);
   const int64_t ranks = sharded_ ? communicator.size() : 1, rank = sharded_ ? communicator.rank() : 0;
   slice_ = ((numel_ + ranks - 1) / ranks + kSliceStep - 1) / kSliceStep * kSliceStep;
   begin_ = std::min(rank * slice_, numel_);
