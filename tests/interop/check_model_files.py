@@ -1,4 +1,4 @@
-"""Models through weight files: check_model_files.py RUN_MODEL [--markdown]. For every model of model_cases.py, the library's module gets random
+"""Models through weight files: check_model_files.py RUN_MODEL [PAGE]. For every model of model_cases.py, the library's module gets random
 weights, which are written as .pth and as safetensors. Ours loads them and computes (run_model.cpp); it also exports them in the
 library's layout. A fresh module of the library loads that export with strict=True and must then hold the same weights and give the
 same outputs, gradients of all parameters, and batch norm statistics after three training passes.
@@ -8,7 +8,7 @@ are held to the largest value of the same tensor, or a hundredth of the largest 
 they pass through ReLUs that switch on rounding and batch norms over few values: the library's own gradients are then further than
 1e-4 from their float64 values, and ours may be four times as far from the library's as that.
 
---markdown prints the table of docs/models.md at the end: the largest differences in float64."""
+With PAGE, docs/models.md, its table of the largest differences in float64 is written anew, between its two marker lines."""
 import copy
 import importlib.metadata
 import json
@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 
 from model_cases import all_cases
 
+BEGIN, END = "<!-- made by tests/interop/check_model_files.py: begin -->\n", "<!-- end of the table of differences -->\n"
 WAYS = [("pth", "float64", 1e-10), ("safetensors", "float32", 1e-4)]
 
 
@@ -162,14 +163,16 @@ def version_of(name):
     return f"{packages[library]} {importlib.metadata.version(packages[library])}" if library in packages else f"{library}, written anew"
 
 
-def markdown(rows):
-    print("| library | model | outputs | gradients | batch norm statistics |\n|---|---|---|---|---|")
+def write_table(page, rows):
+    lines = ["| library | model | outputs | gradients | batch norm statistics |", "|---|---|---|---|---|"]
     for name, worst in rows:
         kinds = [f"{worst[kind]:.0e}" if worst[kind] else "-" if kind == "statistics" else "0" for kind in ("outputs", "gradients", "statistics")]
-        print(f"| {version_of(name)} | {name.split(maxsplit=1)[1]} | {' | '.join(kinds)} |")
+        lines.append(f"| {version_of(name)} | {name.split(maxsplit=1)[1]} | {' | '.join(kinds)} |")
+    before, rest = page.read_text().split(BEGIN)
+    page.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.split(END)[1])
 
 
-def main(program, *options):
+def main(program, page=None):
     torch.set_num_threads(2)
     torch.manual_seed(1)
     with tempfile.TemporaryDirectory() as root:
@@ -201,8 +204,8 @@ def main(program, *options):
                     exact_rows.append((case.name, worst))
                 print(f"{case.name:42} {'.' + suffix + ', ' + dtype:24} {worst['outputs']:9.1e} {worst['gradients']:10.1e} {rounding:14.1e} {worst['statistics']:11.1e}", flush=True)
     print(f"{len(cases)} models agree with their libraries, there and back")
-    if "--markdown" in options:
-        markdown(exact_rows)
+    if page:
+        write_table(pathlib.Path(page), exact_rows)
 
 
 if __name__ == "__main__":
