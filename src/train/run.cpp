@@ -106,11 +106,14 @@ RunResult run_training(const Experiment& asked, const RunOptions& options, World
 
   // The run is done and saved: what is drawn of it may fail, and it is still done.
   const auto attempt = [&](const char* what, const std::function<void()>& make) {
-    try {
-      make();
-    } catch (const std::exception& e) {
-      release_kept_memory();
-      log_warn("the run is saved, but {}: {}", what, error_text(e));
+    for (const bool last : {false, true}) {
+      try {
+        return make();
+      } catch (const std::exception& e) {
+        release_kept_memory();  // of the training, which is over: it may be all that a second try needs
+        if (!last && !why_too_large(e).empty()) continue;
+        return log_warn("the run is saved, but {}: {}", what, error_text(e));
+      }
     }
   };
   if (result.last_eval && result.signal == 0)

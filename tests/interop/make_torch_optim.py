@@ -121,7 +121,8 @@ def scheduled():
     """Optimizers under a schedule that ends at a rate of its own, with a head that learns faster or slower than the rest."""
     s = schedulers
     cosine = {"type": "cosine", "final_lr": 0.002}, lambda o: s.CosineAnnealingLR(o, T_max=STEPS, eta_min=0.002)
-    poly = {"type": "poly", "power": 0.9, "final_lr": 0.002}, lambda o: PolyLR(o, eta_min=0.002, power=0.9, end=STEPS)
+    # mmengine's poly is at its end one step before `end`; torch's, and ours, one step behind the last.
+    poly = {"type": "poly", "power": 0.9, "final_lr": 0.002}, lambda o: PolyLR(o, eta_min=0.002, power=0.9, end=STEPS + 1)
     warm = ({"type": "cosine", "final_lr": 0.002, "warmup": "3ba", "warmup_start": 0.1},
             lambda o: after_warmup(o, 0.1, 3, lambda p: s.CosineAnnealingLR(p, T_max=STEPS - 3, eta_min=0.002)))
     for kind in ("sgd", "decoupled_sgd", "adam", "adamw", "lamb"):

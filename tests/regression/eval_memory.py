@@ -8,8 +8,8 @@ import zlib
 
 from support import Folder, check, checkpoints, log_lines, program, write_png
 
-LARGE = 4000
-LIMIT = 3 << 29  # bytes of address space, libraries included
+LARGE = 5000
+LIMIT = 2 << 30  # bytes of address space, libraries included
 
 
 def write_large(path, channels):
@@ -50,7 +50,7 @@ def main():
         evaluations = [line for line in log_lines(run) if line["type"] == "eval"]
         said = [line.get("windows_for_memory", "") for line in evaluations]
         check(len(said) == 2 and all(text.startswith(f"images of {LARGE} x {LARGE} pixels") for text in said), f"evaluations: {said}")
-        check((run / "report.html").exists() and list((run / "predictions").glob("*.png")), "no report or no pictures")
+        check((run / "report.html").exists() and list((run / "predictions").glob("*.png")), f"no report or no pictures:\n{errors}")
         print(f"evaluation and report: {said[0]}")
 
         out, errors = limited("eval", "-w", run, "--json")
