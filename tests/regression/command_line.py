@@ -180,7 +180,7 @@ def mistakes(folder):
         (["train", *synthetic, "loss.class_weights=[1,2,3]"], "expected 2 loss.class_weights, one per class, got 3"),
         (["train", *synthetic, "optimizer.betas=[0.9]"], "expected optimizer.betas of two numbers below 1, e.g. [0.9, 0.999], got [0.9]"),
         (["train", *synthetic, "data.palette=[[0,0,0]]"], "data.palette has 1 colours, but there are 2 classes"),
-        (["train", *synthetic, "data.palette=[[0,0,0],[0,0,300]]"], "has the value 300, expected 0 to 255"),
+        (["train", *synthetic, "data.palette=[[0,0,0],[0,0,300]]"], "data.palette.1.2 expects a value in 0..255, got '300'"),
         (["train", *synthetic, "model.num_classes=7"], "model.num_classes is 7, but the data has 2 classes"),
         (["train", *synthetic, "data.synthetic.kind=shapes", "data.synthetic.num_classes=3", "loss.type=bce"], "loss.type bce needs exactly 2 classes"),
         (["train", *synthetic, "schedule.type=step"], "needs schedule.milestones"),
