@@ -61,7 +61,7 @@ class Encoder(nn.Module):
 
 
 class MaskDecoder(nn.Module):
-    def __init__(self, width, layers, heads, classes, eps=1e-6):
+    def __init__(self, width, layers, heads, classes, eps=1e-5):
         super().__init__()
         self.blocks = nn.Sequential(*(Block(width, heads, eps) for _ in range(layers)))
         self.cls_emb = nn.Parameter(torch.zeros(1, classes, width))

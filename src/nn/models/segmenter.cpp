@@ -16,6 +16,9 @@ namespace {
 
 namespace nn = torch::nn;
 
+// Segmenter's own code and mmsegmentation's leave the decoder's norms at torch's default, whatever the encoder has.
+constexpr double kDecoderNormEps = 1e-5;
+
 std::shared_ptr<PatchDecoder> make_decoder(const SegmenterConfig& config, const VitOptions& encoder, int64_t classes) {
   if (config.decoder == SegmenterDecoder::kLinear) return std::make_shared<LinearDecoderImpl>(encoder.width, classes);
   // Heads of the encoder's width per head: 64 channels for every named size, as the reference has.
@@ -25,7 +28,7 @@ std::shared_ptr<PatchDecoder> make_decoder(const SegmenterConfig& config, const 
                                                               .dropout = config.decoder_dropout,
                                                               .attention_dropout = config.attention_dropout,
                                                               .drop_path = config.decoder_drop_path,
-                                                              .norm_eps = config.norm_eps,
+                                                              .norm_eps = kDecoderNormEps,
                                                               .checkpoint = config.checkpoint},
                                            config.decoder_layers, classes);
 }
