@@ -7,9 +7,9 @@
 
 #include <functional>
 
-#include "kernels/adaptive_pools.h"
-#include "kernels/max_pool.h"
-#include "kernels/resize_bilinear.h"
+#include "kernels/features/adaptive_pools.h"
+#include "kernels/features/max_pool.h"
+#include "kernels/features/resize_bilinear.h"
 #include "tensor/prepare_cpu.h"
 #include "timing.h"
 

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <string_view>
 
-#include "kernels/classifier_loss.h"
-#include "kernels/upsample_argmax.h"
-#include "kernels/upsample_loss.h"
+#include "kernels/loss/classifier_loss.h"
+#include "kernels/loss/upsample_argmax.h"
+#include "kernels/loss/upsample_loss.h"
 #include "tensor/device.h"
 #include "tensor/prepare_cpu.h"
 #include "timing.h"

@@ -4,7 +4,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include "kernels/norm_act.h"
+#include "kernels/norm/norm_act.h"
 #include "tensor/prepare_cpu.h"
 #include "timing.h"
 

@@ -11,14 +11,14 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/plural.h"
-#include "data/decode.h"
-#include "data/normalize.h"
+#include "data/batch/normalize.h"
+#include "data/decode/decode.h"
 #include "data/placement.h"
 #include "data/transforms/make_pipeline.h"
+#include "infer/evaluator.h"
+#include "infer/precision.h"
+#include "infer/trained_model.h"
 #include "nn/models/segmenter.h"
-#include "train/evaluator.h"
-#include "train/inference.h"
-#include "train/precision.h"
 
 namespace tessera {
 namespace {

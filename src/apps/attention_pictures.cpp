@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "data/heat_map.h"
-#include "data/png_writer.h"
+#include "data/decode/png_writer.h"
+#include "data/draw/heat_map.h"
 
 namespace tessera {
 namespace {

@@ -7,16 +7,16 @@
 #include "apps/ranks.h"
 #include "core/files.h"
 #include "core/json_text.h"
+#include "data/batch/loader.h"
 #include "data/datasets/dataset_factory.h"
-#include "data/loader.h"
 #include "data/transforms/make_pipeline.h"
+#include "infer/auto_precision.h"
+#include "infer/environment.h"
+#include "infer/model_state.h"
+#include "infer/rank_consensus.h"
+#include "infer/torch_settings.h"
 #include "tensor/device.h"
-#include "train/agreement.h"
-#include "train/auto_precision.h"
-#include "train/backend.h"
-#include "train/environment.h"
-#include "train/least_work.h"
-#include "train/model_state.h"
+#include "train/op_costs.h"
 #include "train/profile.h"
 #include "train/train_step.h"
 
@@ -72,8 +72,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   use_threads(experiment.train);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
-  const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
-                                    static_cast<uint64_t>(experiment.train.seed));
+  const ModelPtr model = make_model(experiment, num_classes);
   TrainStep step(experiment, model, num_classes, device, world, {.sharded = arguments.ranks.sharded()});
   Batch batch = first_batch(experiment, *data, step.share().positions);
   batch.images = batch.images.to(device);

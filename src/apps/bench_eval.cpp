@@ -9,19 +9,18 @@
 #include "core/files.h"
 #include "core/json_text.h"
 #include "data/datasets/dataset_factory.h"
-#include "loss/loss.h"
+#include "infer/auto_precision.h"
+#include "infer/environment.h"
+#include "infer/evaluator.h"
+#include "infer/model_state.h"
+#include "infer/precision.h"
+#include "infer/torch_settings.h"
+#include "infer/trained_model.h"
 #include "metric/confusion_matrix.h"
 #include "tensor/device.h"
 #include "tensor/download.h"
-#include "train/auto_precision.h"
-#include "train/backend.h"
-#include "train/environment.h"
-#include "train/evaluator.h"
-#include "train/inference.h"
-#include "train/model_state.h"
-#include "train/precision.h"
 #include "train/profile.h"
-#include "weights/safetensors.h"
+#include "weights/formats/safetensors.h"
 
 namespace tessera {
 namespace {
@@ -91,8 +90,7 @@ void bench_eval(const EvalArguments& arguments) {
   use_threads(experiment.train);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
-  const ModelPtr model = make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
-                                    static_cast<uint64_t>(experiment.train.seed));
+  const ModelPtr model = make_model(experiment, num_classes);
   model->to(device, parameter_type(experiment.train.precision));
   use_channels_last(*model);
   const EvalBatch batch = make_batch(experiment, *data);

@@ -10,9 +10,9 @@
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/json_text.h"
-#include "train/environment.h"
-#include "weights/load_weights.h"
-#include "weights/match.h"
+#include "infer/environment.h"
+#include "weights/formats/load_weights.h"
+#include "weights/maps/match.h"
 
 namespace tessera {
 namespace {

@@ -7,15 +7,15 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/progress_bar.h"
-#include "data/data_check.h"
+#include "data/batch/sampler.h"
+#include "data/datasets/data_check.h"
 #include "data/datasets/dataset_factory.h"
-#include "data/overlay.h"
-#include "data/png_writer.h"
-#include "data/resize.h"
-#include "data/sampler.h"
+#include "data/decode/png_writer.h"
+#include "data/draw/overlay.h"
 #include "data/transforms/make_pipeline.h"
+#include "data/transforms/resample.h"
+#include "infer/pictures.h"
 #include "report/contact_sheet.h"
-#include "train/pictures.h"
 
 namespace tessera {
 namespace {

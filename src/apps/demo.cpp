@@ -6,10 +6,10 @@
 #include "core/log.h"
 #include "core/progress_bar.h"
 #include "data/datasets/dataset_factory.h"
-#include "data/png_writer.h"
+#include "data/decode/png_writer.h"
+#include "infer/pictures.h"
+#include "infer/trained_model.h"
 #include "tensor/core_watch.h"
-#include "train/inference.h"
-#include "train/pictures.h"
 #include "train/run.h"
 
 namespace tessera {

@@ -5,9 +5,9 @@
 #include "apps/command.h"
 #include "core/cpu_budget.h"
 #include "core/files.h"
+#include "infer/environment.h"
 #include "tensor/device.h"
 #include "tensor/prepare_cpu.h"
-#include "train/environment.h"
 
 namespace tessera {
 namespace {

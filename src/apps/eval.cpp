@@ -12,10 +12,10 @@
 #include "core/rank_status.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/transforms/make_pipeline.h"
-#include "train/agreement.h"
-#include "train/data_notes.h"
+#include "infer/data_notes.h"
+#include "infer/rank_consensus.h"
+#include "infer/trained_model.h"
 #include "train/hooks/record.h"
-#include "train/inference.h"
 
 namespace tessera {
 namespace {

@@ -4,11 +4,11 @@
 #include "apps/output_file.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "train/inference.h"
-#include "train/model_state.h"
-#include "weights/key_map.h"
-#include "weights/npz.h"
-#include "weights/pth_writer.h"
+#include "infer/model_state.h"
+#include "infer/trained_model.h"
+#include "weights/formats/npz.h"
+#include "weights/formats/pth_writer.h"
+#include "weights/maps/key_map.h"
 
 namespace tessera {
 namespace {

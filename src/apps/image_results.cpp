@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
-#include "data/overlay.h"
-#include "data/png_writer.h"
+#include "data/decode/png_writer.h"
+#include "data/draw/overlay.h"
+#include "infer/evaluator.h"
+#include "infer/pictures.h"
+#include "infer/too_large.h"
 #include "tensor/error_text.h"
-#include "train/evaluator.h"
-#include "train/pictures.h"
-#include "train/too_large.h"
-#include "weights/npz.h"
+#include "weights/formats/npz.h"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "apps/image_jobs.h"
-#include "train/predictor.h"
-#include "train/shared_images.h"
+#include "infer/predictor.h"
+#include "infer/shared_images.h"
 
 namespace tessera {
 

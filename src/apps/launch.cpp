@@ -1,4 +1,4 @@
-#include "launch/launch.h"
+#include "launch/control/launch.h"
 
 #include "apps/command.h"
 #include "apps/ranks.h"

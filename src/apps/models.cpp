@@ -7,7 +7,6 @@
 #include "core/files.h"
 #include "core/json_text.h"
 #include "data/datasets/class_count.h"
-#include "loss/loss.h"
 #include "nn/model.h"
 #include "nn/summary.h"
 

@@ -15,11 +15,11 @@
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
 #include "data/datasets/pairs.h"
-#include "data/decode.h"
+#include "data/decode/decode.h"
 #include "data/placement.h"
 #include "data/transforms/make_pipeline.h"
-#include "train/inference.h"
-#include "train/too_large.h"
+#include "infer/too_large.h"
+#include "infer/trained_model.h"
 
 namespace tessera {
 namespace {

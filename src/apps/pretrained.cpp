@@ -5,10 +5,10 @@
 
 #include "apps/command.h"
 #include "core/json_text.h"
-#include "weights/key_map.h"
-#include "weights/load_weights.h"
-#include "weights/weight_cache.h"
-#include "weights/zoo.h"
+#include "weights/fetch/weight_cache.h"
+#include "weights/fetch/zoo.h"
+#include "weights/formats/load_weights.h"
+#include "weights/maps/key_map.h"
 
 namespace tessera {
 namespace {

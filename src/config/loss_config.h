@@ -18,6 +18,11 @@ struct EnumNames<LossMean> {
   static constexpr std::array<std::string_view, 2> names = {"labelled", "all"};
 };
 
+// Two classes from one logit.
+inline bool is_binary(LossType type) {
+  return type == LossType::kBce || type == LossType::kBceDice;
+}
+
 struct LossConfig {
   LossType type = LossType::kCe;
   LossMean mean = LossMean::kLabelled;
@@ -49,6 +54,11 @@ void describe(V& v, LossConfig& c) {
           "factor of the same loss on a model's auxiliary head; default: as the head's library trains it, 0.5 in torchvision's "
           "layout, 0.4 in mmseg's",
           at_least(0));
+}
+
+// Output channels of a model that is trained with this loss.
+inline int logit_channels(const LossConfig& config, int num_classes) {
+  return is_binary(config.type) ? 1 : num_classes;
 }
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/image.h"
-#include "kernels/upsample_loss.h"
+#include "kernels/loss/upsample_loss.h"
 
 namespace tessera {
 namespace {

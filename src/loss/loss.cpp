@@ -11,9 +11,6 @@
 namespace tessera {
 namespace {
 
-bool is_binary(LossType type) {
-  return type == LossType::kBce || type == LossType::kBceDice;
-}
 bool has_cross_entropy(LossType type) {
   switch (type) {
     case LossType::kCe:
@@ -121,10 +118,6 @@ at::Tensor LossContext::divisor() const {
 
 at::Tensor LossContext::all_pixels() const {
   return at::full({}, static_cast<double>(batch_pixels > 0 ? batch_pixels : pixels), sums.options());
-}
-
-int logit_channels(const LossConfig& config, int num_classes) {
-  return is_binary(config.type) ? 1 : num_classes;
 }
 
 std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes) {

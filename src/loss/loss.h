@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/loss_config.h"
-#include "kernels/classifier_loss.h"
+#include "kernels/loss/classifier_loss.h"
 #include "loss/targets.h"
 
 namespace tessera {
@@ -70,8 +70,5 @@ class Loss {
 
 // Throws Error when options do not fit the type or the number of classes.
 std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes);
-
-// How many channels the model's logits must have: 1 for bce and bce_dice, else num_classes.
-int logit_channels(const LossConfig& config, int num_classes);
 
 }  // namespace tessera

@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "core/image.h"
-#include "kernels/label_counts.h"
-#include "kernels/resize_bilinear.h"
+#include "kernels/features/resize_bilinear.h"
+#include "kernels/loss/label_counts.h"
 
 namespace tessera {
 

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "kernels/classifier_loss.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
+#include "kernels/loss/classifier_loss.h"
 #include "loss/targets.h"
 
 namespace tessera {
@@ -23,7 +23,7 @@ class PixelScores {
   const Targets& targets() const { return targets_; }
   const at::Tensor& labels() const { return targets_.labels; }
 
-  // Whether kernels/upsample_loss.h can take logits and labels: not for a sigmoid.
+  // Whether kernels/loss/upsample_loss.h can take logits and labels: not for a sigmoid.
   bool fused() const { return takes_fused_kernels(logits_) && logits_.size(1) > 1; }
 
   const at::Tensor& log_probs() const;  // (N, K, H, W) float32 or float64, with gradient

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/suggest.h"
-#include "kernels/fused.h"
-#include "nn/init_layers.h"
+#include "kernels/common/fused.h"
+#include "nn/init/init_layers.h"
 
 namespace tessera {
 namespace {

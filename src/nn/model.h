@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "config/model_config.h"
-#include "kernels/classifier_loss.h"
+#include "kernels/loss/classifier_loss.h"
 
 namespace tessera {
+
+struct Experiment;
 
 // Models return logits at their own resolution; upsampling to the labels belongs to the loss, the metric and the predictor.
 struct ModelOutput {
@@ -74,6 +76,8 @@ void init_weights(SegmentationModel& model, const ModelConfig& config, uint64_t 
 
 // The model `config.name`, with weights drawn from `seed`. An unknown name answers with the known ones.
 ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t seed);
+// The model of an experiment whose data has `num_classes`.
+ModelPtr make_model(const Experiment& experiment, int num_classes);
 std::vector<std::string> model_names();
 
 int64_t count_parameters(const torch::nn::Module& model);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/experiment.h"
 #include "config/writer.h"
 #include "nn/blocks/dropout.h"
 #include "nn/model.h"
@@ -46,6 +47,11 @@ ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t
   init_weights(*model, config, seed);
   model->freeze(config.freeze);
   return model;
+}
+
+ModelPtr make_model(const Experiment& experiment, int num_classes) {
+  return make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
+                    static_cast<uint64_t>(experiment.train.seed));
 }
 
 std::vector<std::string> model_names() {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "kernels/fused.h"
-#include "kernels/loss_scaling.h"
+#include "kernels/common/fused.h"
+#include "kernels/update/loss_scaling.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/gradient_norm.h"
+#include "kernels/update/gradient_norm.h"
 
 namespace tessera {
 

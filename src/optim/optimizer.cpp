@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "kernels/fused.h"
-#include "kernels/step_arguments.h"
+#include "kernels/common/fused.h"
+#include "kernels/update/step_arguments.h"
 #include "optim/tensor_update.h"
 
 namespace tessera {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "config/optim_config.h"
-#include "kernels/optimizer_step.h"
-#include "optim/param_runs.h"
+#include "kernels/update/optimizer_step.h"
+#include "optim/param_ranges.h"
 #include "optim/schedule.h"
 
 namespace tessera {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "kernels/optimizer_step.h"
-#include "optim/param_runs.h"
+#include "kernels/update/optimizer_step.h"
+#include "optim/param_ranges.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 
 #include "dist/gradient_reducer.h"
 #include "nn/model.h"
-#include "optim/param_runs.h"
+#include "optim/param_ranges.h"
 
 namespace tessera {
 

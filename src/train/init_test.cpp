@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "nn/model.h"
 #include "support/fixtures.h"
-#include "weights/key_map.h"
+#include "weights/maps/key_map.h"
 
 namespace tessera {
 namespace {

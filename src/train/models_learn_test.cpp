@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "infer/model_state.h"
+#include "infer/predictor.h"
 #include "support/small_models.h"
-#include "train/model_state.h"
-#include "train/predictor.h"
 #include "train/train_step.h"
 
 namespace tessera {

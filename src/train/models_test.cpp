@@ -11,15 +11,15 @@
 #include <set>
 
 #include "core/files.h"
+#include "infer/checkpoint.h"
+#include "infer/evaluator.h"
+#include "infer/model_state.h"
+#include "infer/trained_model.h"
 #include "nn/op_counter.h"
 #include "support/small_models.h"
 #include "support/source_dir.h"
 #include "tensor/device.h"
 #include "tensor/step_context.h"
-#include "train/checkpoint.h"
-#include "train/evaluator.h"
-#include "train/inference.h"
-#include "train/model_state.h"
 #include "train/pretrained.h"
 #include "train/train_step.h"
 

@@ -3,13 +3,13 @@
 #include <torch/types.h>
 
 #include "core/files.h"
+#include "infer/checkpoint_store.h"
+#include "infer/model_state.h"
+#include "infer/trained_model.h"
 #include "nn/backbones/vit.h"
-#include "train/checkpoint_store.h"
-#include "train/inference.h"
-#include "train/model_state.h"
-#include "weights/key_map.h"
-#include "weights/load_weights.h"
-#include "weights/weight_cache.h"
+#include "weights/fetch/weight_cache.h"
+#include "weights/formats/load_weights.h"
+#include "weights/maps/key_map.h"
 
 namespace tessera {
 namespace {

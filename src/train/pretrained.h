@@ -1,6 +1,6 @@
 #pragma once
 #include "nn/model.h"
-#include "weights/match.h"
+#include "weights/maps/match.h"
 
 namespace tessera {
 

@@ -6,9 +6,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "infer/model_state.h"
 #include "support/small_models.h"
-#include "train/model_state.h"
-#include "weights/key_map.h"
+#include "weights/maps/key_map.h"
 
 namespace tessera {
 namespace {

@@ -7,15 +7,15 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/signals.h"
-#include "data/png_writer.h"
+#include "data/decode/png_writer.h"
+#include "infer/auto_precision.h"
+#include "infer/environment.h"
+#include "infer/pictures.h"
+#include "infer/too_large.h"
 #include "report/html_report.h"
 #include "tensor/error_text.h"
-#include "train/auto_precision.h"
-#include "train/environment.h"
 #include "train/hooks/console.h"
 #include "train/hooks/record.h"
-#include "train/pictures.h"
-#include "train/too_large.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "dist/communicator.h"
 #include "optim/optimizer.h"
-#include "weights/safetensors.h"
+#include "weights/formats/safetensors.h"
 
 namespace tessera {
 

@@ -2,7 +2,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/input_batch.h"
+#include "data/batch/input_batch.h"
 #include "dist/batch_plan.h"
 #include "loss/loss.h"
 #include "nn/model.h"

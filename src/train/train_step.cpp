@@ -8,12 +8,12 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/rank_status.h"
+#include "infer/too_large.h"
+#include "infer/torch_settings.h"
 #include "nn/blocks/batch_norm.h"
 #include "optim/schedule.h"
 #include "tensor/device.h"
 #include "tensor/error_text.h"
-#include "train/backend.h"
-#include "train/too_large.h"
 
 namespace tessera {
 namespace {

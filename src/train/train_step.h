@@ -7,12 +7,12 @@
 #include "dist/batch_plan.h"
 #include "dist/gradient_reducer.h"
 #include "dist/world.h"
+#include "infer/precision.h"
 #include "loss/loss.h"
 #include "nn/model.h"
 #include "optim/clip.h"
 #include "tensor/batch.h"
 #include "train/arena.h"
-#include "train/precision.h"
 #include "train/recorded_pass.h"
 #include "train/running_stats.h"
 #include "train/sharded_optimizer.h"
@@ -37,8 +37,8 @@ struct StepOptions {
 
 // One optimizer step over a global batch, of which this rank has its share: forward and backward in passes, exchange of
 // gradients, clip, update. The result depends neither on the passes nor on the ranks: see Note [Exact over micro-batches],
-// Note [Batch-norm units], Note [Who computes what] and kernels/dropout_mask.h. When memory runs out the step is undone and
-// tried again in smaller passes.
+// Note [Batch-norm units], Note [Who computes what] and kernels/common/dropout_mask.h. When memory runs out the step is undone
+// and tried again in smaller passes.
 class TrainStep {
  public:
   // `world` must outlive it. Alone, it is one rank that has the whole batch.

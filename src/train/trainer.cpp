@@ -7,9 +7,9 @@
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
+#include "infer/model_state.h"
+#include "infer/rank_consensus.h"
 #include "tensor/error_text.h"
-#include "train/agreement.h"
-#include "train/model_state.h"
 
 namespace tessera {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "config/experiment.h"
-#include "data/loader.h"
+#include "data/batch/loader.h"
 #include "dist/world.h"
-#include "train/checkpoint_store.h"
-#include "train/data_notes.h"
-#include "train/evaluator.h"
+#include "infer/checkpoint_store.h"
+#include "infer/data_notes.h"
+#include "infer/evaluator.h"
 #include "train/hooks/hook.h"
 #include "train/meter.h"
 #include "train/train_step.h"

@@ -7,15 +7,15 @@
 #include "core/log.h"
 #include "core/signals.h"
 #include "core/suggest.h"
+#include "data/batch/input_batch.h"
 #include "data/datasets/dataset_factory.h"
-#include "data/input_batch.h"
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
+#include "infer/auto_precision.h"
+#include "infer/model_state.h"
+#include "infer/rank_consensus.h"
+#include "infer/torch_settings.h"
 #include "tensor/device.h"
-#include "train/agreement.h"
-#include "train/auto_precision.h"
-#include "train/backend.h"
-#include "train/model_state.h"
 #include "train/pretrained.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
@@ -103,8 +103,7 @@ void Trainer::open_data() {
 
 void Trainer::build_model() {
   const int num_classes = train_set_->classes().size();
-  model_ = make_model(experiment_.model, {experiment_.data.channels, logit_channels(experiment_.loss, num_classes)},
-                      static_cast<uint64_t>(experiment_.train.seed));
+  model_ = make_model(experiment_, num_classes);
   num_parameters_ = count_parameters(*model_);
   step_ = std::make_unique<TrainStep>(
       experiment_, model_, num_classes, device_, world_,

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <set>
 
-#include "kernels/collect_gradients.h"
+#include "infer/precision.h"
+#include "kernels/update/collect_gradients.h"
 #include "nn/blocks/product_parameters.h"
-#include "train/precision.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "infer/precision.h"
 #include "nn/registry.h"
 #include "support/tiny_experiment.h"
-#include "train/precision.h"
 
 namespace tessera {
 namespace {

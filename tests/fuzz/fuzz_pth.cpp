@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "core/error.h"
-#include "weights/pickle.h"
-#include "weights/pickle_walk.h"
-#include "weights/pth_file.h"
+#include "weights/formats/pickle.h"
+#include "weights/formats/pickle_walk.h"
+#include "weights/formats/pth_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const tessera::Blob file{{data, size}, nullptr};

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "weights/npy_header.h"
-#include "weights/safetensors_header.h"
+#include "weights/formats/npy_header.h"
+#include "weights/formats/safetensors_header.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> file(data, size);

@@ -11,13 +11,13 @@
 #include "config/experiment.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "infer/model_state.h"
 #include "tensor/prepare_cpu.h"
-#include "train/model_state.h"
 #include "train/pretrained.h"
-#include "weights/key_map.h"
-#include "weights/load_weights.h"
-#include "weights/npz.h"
-#include "weights/pth_writer.h"
+#include "weights/formats/load_weights.h"
+#include "weights/formats/npz.h"
+#include "weights/formats/pth_writer.h"
+#include "weights/maps/key_map.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 """Fails when a file includes a layer it may not, or uses at::parallel_for, which is no more than a loop in our code (tensor/parallel_for.h):
-apps -> { train, launch } -> { siblings } -> { kernels -> tensor, config } -> core; of the siblings, launch knows dist alone."""
+apps -> { train, launch } -> infer -> { siblings } -> { kernels -> tensor, config } -> core; of the siblings, launch knows dist alone."""
 import pathlib
 import re
 import sys
@@ -13,9 +13,10 @@ ALLOWED = {
     "tensor": BASE,
     "kernels": BASE | {"tensor"},
     **{name: BASE | MIDDLE for name in SIBLINGS},
-    "train": BASE | MIDDLE | SIBLINGS,
+    "infer": BASE | MIDDLE | SIBLINGS - {"loss", "optim"},
+    "train": BASE | MIDDLE | SIBLINGS | {"infer"},
     "launch": BASE | {"dist"},
-    "apps": BASE | MIDDLE | SIBLINGS | {"train", "launch"},
+    "apps": BASE | MIDDLE | SIBLINGS | {"infer", "train", "launch"},
     "cuda": BASE | {"tensor", "kernels", "dist"},
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // CUDA kernels on the CPU, for tests where there is no GPU. A block's threads are fibers that take turns; blocks run one after
 // another. It finds wrong indices, wrong sums, missing barriers that deadlock; not races between threads, and nothing of speed.
-// A .cu file that includes cuda/launch.h is compiled as C++ with TESSERA_CUDA_ON_CPU; its ops then take the
+// A .cu file that includes cuda/common/launch.h is compiled as C++ with TESSERA_CUDA_ON_CPU; its ops then take the
 // place of the CPU's own in that program.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>

@@ -5,7 +5,7 @@
 
 #include "core/files.h"
 #include "core/image.h"
-#include "data/png_writer.h"
+#include "data/decode/png_writer.h"
 
 namespace tessera::testing {
 

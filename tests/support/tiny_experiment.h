@@ -1,7 +1,7 @@
 #pragma once
 #include "config/experiment.h"
+#include "data/batch/loader.h"
 #include "data/datasets/dataset_factory.h"
-#include "data/loader.h"
 #include "data/transforms/make_pipeline.h"
 
 namespace tessera::testing {

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "support/pillow.h"
-#include "weights/blob.h"
-#include "weights/zip_writer.h"
+#include "weights/formats/blob.h"
+#include "weights/formats/zip_writer.h"
 
 // Files of tests/interop/make_weight_files.py, the values in them, and hand-made ones that no library would write.
 namespace tessera::testing {

@@ -7,7 +7,7 @@
 #include "data/datasets/coco_annotations.h"
 #include "data/datasets/coco_classes.h"
 #include "data/datasets/split.h"
-#include "data/decode.h"
+#include "data/decode/decode.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #include "data/datasets/load_sample.h"
 
-#include "data/label_rules.h"
-#include "data/mask.h"
+#include "data/decode/label_rules.h"
+#include "data/decode/mask.h"
 #include "data/placement.h"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 
 #include "config/data_config.h"
 #include "core/files.h"
-#include "data/decode.h"
+#include "data/decode/decode.h"
 #include "data/sample.h"
 
 namespace tessera {

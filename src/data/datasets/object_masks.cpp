@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "data/label_rules.h"
+#include "data/decode/label_rules.h"
 
 namespace tessera {
 namespace {

@@ -5,7 +5,7 @@
 #include "config/data_config.h"
 #include "data/dataset.h"
 #include "data/datasets/pair_matching.h"
-#include "data/decode.h"
+#include "data/decode/decode.h"
 
 namespace tessera {
 

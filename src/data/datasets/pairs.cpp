@@ -14,7 +14,7 @@
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pair_dataset.h"
 #include "data/datasets/sample_list.h"
-#include "data/label_rules.h"
+#include "data/decode/label_rules.h"
 
 namespace tessera {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "config/data_config.h"
 #include "data/datasets/split.h"
-#include "data/transform.h"
 #include "data/transforms/fill.h"
 #include "data/transforms/photometric.h"
+#include "data/transforms/transform.h"
 
 namespace tessera {
 

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "config/transform_config.h"
-#include "data/transform.h"
 #include "data/transforms/fill.h"
+#include "data/transforms/transform.h"
 
 namespace tessera {
 

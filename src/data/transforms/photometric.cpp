@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/pixel_color.h"
+#include "kernels/pixels/pixel_color.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include "config/transform_config.h"
 #include "core/color_change.h"
-#include "data/transform.h"
+#include "data/transforms/transform.h"
 
 namespace tessera {
 

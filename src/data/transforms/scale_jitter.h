@@ -1,6 +1,6 @@
 #pragma once
 #include "config/transform_config.h"
-#include "data/transform.h"
+#include "data/transforms/transform.h"
 
 namespace tessera {
 

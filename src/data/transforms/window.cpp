@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data/resize.h"
+#include "data/transforms/resample.h"
 
 namespace tessera {
 namespace {

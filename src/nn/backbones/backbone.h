@@ -22,7 +22,8 @@ class Backbone : public torch::nn::Module {
   virtual Features forward(const at::Tensor& x) = 0;
   virtual int64_t stem_channels() const = 0;
   virtual std::vector<int64_t> stage_channels() const = 0;
-  // Draws the weights as the libraries do; `prefix` is the backbone's place in the model ("backbone."). See nn/init_layers.h.
+  // Draws the weights as the libraries do; `prefix` is the backbone's place in the model ("backbone."). See
+  // nn/init/init_layers.h.
   virtual void init(uint64_t seed, const std::string& prefix) = 0;
 };
 using BackbonePtr = std::shared_ptr<Backbone>;

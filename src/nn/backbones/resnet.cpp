@@ -7,7 +7,7 @@
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/pool.h"
-#include "nn/init_layers.h"
+#include "nn/init/init_layers.h"
 #include "nn/registry.h"
 
 namespace tessera {

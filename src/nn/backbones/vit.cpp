@@ -3,8 +3,8 @@
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "kernels/fused.h"
-#include "kernels/join_tokens.h"
+#include "kernels/common/fused.h"
+#include "kernels/tokens/join_tokens.h"
 #include "tensor/position_embed.h"
 
 namespace tessera {

@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/pool.h"
-#include "nn/draw.h"
-#include "nn/init_layers.h"
-#include "nn/init_transformer.h"
+#include "nn/init/draw.h"
+#include "nn/init/init_layers.h"
+#include "nn/init/init_transformer.h"
 
 namespace tessera {
 namespace {

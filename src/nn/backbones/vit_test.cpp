@@ -4,7 +4,7 @@
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
 #include "nn/model.h"
 #include "support/fixtures.h"
 #include "support/made_values.h"

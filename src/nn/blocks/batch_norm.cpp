@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "kernels/fused.h"
-#include "kernels/norm_act.h"
+#include "kernels/common/fused.h"
+#include "kernels/norm/norm_act.h"
 #include "nn/blocks/synced_batch_norm.h"
 #include "tensor/step_context.h"
 

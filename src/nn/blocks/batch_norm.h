@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/norm_pool.h"
+#include "kernels/norm/norm_pool.h"
 
 namespace tessera {
 
@@ -22,7 +22,7 @@ struct FoldedConv {
 };
 
 // Batch norm over (N, C, H, W) with the parameters, buffers and arithmetic of torch.nn.BatchNorm2d, and what often follows it:
-// one fused operation where kernels/norm_act.h has one.
+// one fused operation where kernels/norm/norm_act.h has one.
 class BatchNorm2dImpl : public torch::nn::Module {
  public:
   explicit BatchNorm2dImpl(int64_t channels, double eps = 1e-5, double momentum = 0.1);

@@ -3,8 +3,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
-#include "kernels/bias_gradient.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
+#include "kernels/tokens/bias_gradient.h"
 #include "tensor/pixel_matrix.h"
 #include "tensor/product_type.h"
 

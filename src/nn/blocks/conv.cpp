@@ -2,8 +2,8 @@
 
 #include <torch/types.h>
 
-#include "kernels/depthwise_conv.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
+#include "kernels/features/depthwise_conv.h"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
-#include "kernels/fused.h"
-#include "kernels/patch_conv.h"
+#include "kernels/common/fused.h"
+#include "kernels/features/patch_conv.h"
 #include "nn/blocks/pool.h"
 #include "tensor/product_type.h"
 
@@ -31,7 +31,7 @@ bool is_all(at::IntArrayRef values, int64_t value) {
   return values[0] == value && values[1] == value;
 }
 
-// A network's first convolution on a GPU, see kernels/patch_conv.h.
+// A network's first convolution on a GPU, see kernels/features/patch_conv.h.
 bool goes_by_patches(const torch::nn::Conv2dImpl& conv, const at::Tensor& x) {
   const auto& options = conv.options;
   const at::IntArrayRef padding = padding_of(conv);

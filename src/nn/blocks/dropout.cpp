@@ -3,7 +3,7 @@
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "kernels/dropout_mask.h"
+#include "kernels/common/dropout_mask.h"
 #include "tensor/step_context.h"
 
 namespace tessera {

@@ -11,7 +11,7 @@ class RandomLayer : public torch::nn::Module {
   uint32_t layer = 0;
 
  protected:
-  // (N, per_sample) factors for this step; see kernels/dropout_mask.h.
+  // (N, per_sample) factors for this step; see kernels/common/dropout_mask.h.
   at::Tensor factors(const at::Tensor& x, int64_t per_sample, double rate) const;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <ATen/ATen.h>
 
-#include "kernels/bias_gradient.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
+#include "kernels/tokens/bias_gradient.h"
 
 namespace tessera {
 

@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
 #include "nn/blocks/linear.h"
 #include "tensor/product_type.h"
 

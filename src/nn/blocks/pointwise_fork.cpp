@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
 #include "tensor/pixel_matrix.h"
 #include "tensor/product_type.h"
 

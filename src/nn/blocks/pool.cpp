@@ -2,8 +2,8 @@
 
 #include <torch/types.h>
 
-#include "kernels/adaptive_pools.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
+#include "kernels/features/adaptive_pools.h"
 
 namespace tessera {
 

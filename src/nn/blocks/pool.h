@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/max_pool.h"
+#include "kernels/features/max_pool.h"
 
 namespace tessera {
 

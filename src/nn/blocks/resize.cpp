@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "kernels/resize_bilinear.h"
+#include "kernels/features/resize_bilinear.h"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/norm_act.h"
+#include "kernels/norm/norm_act.h"
 #include "tensor/step_context.h"
 
 namespace tessera {

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "kernels/bias_gelu.h"
-#include "kernels/fused.h"
-#include "kernels/layer_norm.h"
-#include "kernels/self_attention.h"
+#include "kernels/common/fused.h"
+#include "kernels/tokens/bias_gelu.h"
+#include "kernels/tokens/layer_norm.h"
+#include "kernels/tokens/self_attention.h"
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/linear.h"
 #include "tensor/product_type.h"

@@ -1,7 +1,7 @@
 #pragma once
 #include <torch/nn.h>
 
-#include "kernels/layer_norm.h"
+#include "kernels/tokens/layer_norm.h"
 #include "nn/blocks/dropout.h"
 #include "nn/blocks/element_dropout.h"
 

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
 #include "support/made_values.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 
 #include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
-#include "nn/init_layers.h"
+#include "nn/init/init_layers.h"
 
 namespace tessera {
 

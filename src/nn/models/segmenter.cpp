@@ -3,13 +3,13 @@
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "kernels/fused.h"
-#include "kernels/join_tokens.h"
-#include "kernels/layer_norm.h"
-#include "kernels/unit_rows.h"
+#include "kernels/common/fused.h"
+#include "kernels/tokens/join_tokens.h"
+#include "kernels/tokens/l2_normalize_rows.h"
+#include "kernels/tokens/layer_norm.h"
 #include "nn/blocks/linear.h"
 #include "nn/blocks/resize.h"
-#include "nn/init_transformer.h"
+#include "nn/init/init_transformer.h"
 
 namespace tessera {
 namespace {

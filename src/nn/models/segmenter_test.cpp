@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
 #include "support/fixtures.h"
 #include "support/made_values.h"
 #include "tensor/step_context.h"

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "nn/blocks/dropout.h"
-#include "nn/init_layers.h"
+#include "nn/init/init_layers.h"
 #include "nn/models/deeplabv3.h"
 #include "nn/models/deeplabv3plus.h"
 #include "nn/models/fcn.h"

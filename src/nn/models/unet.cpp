@@ -3,8 +3,8 @@
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "kernels/double_join.h"
-#include "kernels/fused.h"
+#include "kernels/common/fused.h"
+#include "kernels/features/upconv_concat.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/classifier.h"

@@ -6,7 +6,7 @@
 #include "nn/blocks/checkpointed.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/resize.h"
-#include "nn/init_layers.h"
+#include "nn/init/init_layers.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "data/quarantine.h"
-#include "train/checkpoint.h"
-#include "train/evaluator.h"
+#include "data/batch/quarantine.h"
+#include "infer/checkpoint.h"
+#include "infer/evaluator.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #include "train/hooks/record.h"
 
-#include "data/png_writer.h"
-#include "train/pictures.h"
+#include "data/decode/png_writer.h"
+#include "infer/pictures.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weights/safetensors.h"
+#include "weights/formats/safetensors.h"
 
 namespace tessera {
 

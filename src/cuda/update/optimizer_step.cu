@@ -1,0 +1,143 @@
+#include <ATen/Dispatch.h>
+
+#include "cuda/common/launch.h"
+#include "cuda/common/pack.h"
+#include "cuda/update/step_biases.h"
+#include "kernels/update/step_arguments.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kUpdateThreads = 256;
+constexpr int kRounds = 4;  // vectors that each thread updates
+
+// Where the weights' half-precision copies go: at most one of them.
+struct Copies {
+  c10::BFloat16* bf16;
+  c10::Half* half;
+};
+
+template <int kCount, class T>
+__device__ __forceinline__ void write_copies(const Copies& copies, int64_t at, const Pack<T, kCount>& w) {
+  const auto write = [&](auto* to) {
+    using Half = std::remove_pointer_t<decltype(to)>;
+    Pack<Half, kCount> pack;
+    for (int i = 0; i < kCount; ++i) pack.value[i] = static_cast<Half>(static_cast<float>(w.value[i]));
+    store_pack(to + at, pack);
+  };
+  if (copies.bf16 != nullptr) write(copies.bf16);
+  if (copies.half != nullptr) write(copies.half);
+}
+
+// The first run in [low, high) that ends behind `place`, or `high`.
+__device__ __forceinline__ int find_run(const RunBounds* bounds, int low, int high, int64_t place) {
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (bounds[middle].end <= place) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// kCount neighbours; where that is more than 1 they begin on a vector's boundary.
+template <UpdateRule kRule, int kCount, class T>
+__device__ __forceinline__ void update_pack(const ArenaPointers<T>& a, const Copies& copies, int64_t at, bool skips,
+                                            const RunNumbers<T>& n) {
+  Pack<T, kCount> w = load_pack<kCount>(a.w + at);
+  if (!skips) {
+    Pack<T, kCount> g{}, first{}, second{};
+    if constexpr (reads_gradients(kRule)) g = load_pack<kCount>(a.g + at);
+    if constexpr (num_states(kRule) > 0) first = load_pack<kCount>(a.first + at);
+    if constexpr (num_states(kRule) > 1) second = load_pack<kCount>(a.second + at);
+    for (int i = 0; i < kCount; ++i) update_value<kRule>(w.value[i], g.value[i], first.value[i], second.value[i], n);
+    store_pack(a.w + at, w);
+    if constexpr (changes_states(kRule) && num_states(kRule) > 0) store_pack(a.first + at, first);
+    if constexpr (changes_states(kRule) && num_states(kRule) > 1) store_pack(a.second + at, second);
+  }
+  if (a.average != nullptr) {
+    Pack<T, kCount> average = load_pack<kCount>(a.average + at);
+    for (int i = 0; i < kCount; ++i) average_value(average.value[i], w.value[i], n);
+    store_pack(a.average + at, average);
+  }
+  write_copies(copies, at, w);
+}
+
+// A block updates a stretch of the arena, each thread some vectors of it. Traffic per float32 value: 20 bytes with momentum
+// (weight and momentum both ways, gradient), 28 with Adam, 16 with LAMB (behind lamb_norms); 8 more with an average, 2 with
+// copies.
+template <UpdateRule kRule, class T>
+__global__ void __launch_bounds__(kUpdateThreads)
+    optimizer_kernel(ArenaPointers<T> arenas, Copies copies, int64_t numel, bool aligned, RunPointers runs,
+                     const double* factor, const LossScaling* scaling, StepNumbers numbers) {
+  constexpr int kSize = Pack<T>::kSize, kStretch = kUpdateThreads * kRounds * kSize;
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kStretch;
+  if constexpr (num_states(kRule) == 2) take_biases(numbers, scaling);
+  // Most stretches lie in one run: the block finds the first and the last of its runs, a thread only looks between them.
+  const int first = find_run(runs.bounds, 0, runs.count, begin);
+  const int last = find_run(runs.bounds, first, runs.count, begin + kStretch - 1);
+  const double scale = factor != nullptr ? *factor : 1.0;
+  const bool skips = skips_step(scale, scaling);
+  int known = -1;
+  RunNumbers<T> n{};
+  const auto select = [&](int run) {
+    if (run != known) n = numbers_of_run<kRule, T>(runs, run, numbers, scale);
+    known = run;
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    const int64_t at = begin + (static_cast<int64_t>(round) * kUpdateThreads + threadIdx.x) * kSize;
+    if (at >= numel) return;
+    int run = find_run(runs.bounds, first, last, at);
+    if (run >= runs.count) return;
+    if (aligned && runs.bounds[run].begin <= at && at + kSize <= runs.bounds[run].end) {
+      select(run);
+      update_pack<kRule, kSize>(arenas, copies, at, skips, n);
+      continue;
+    }
+    for (int64_t i = at; i < at + kSize; ++i) {
+      while (run < runs.count && runs.bounds[run].end <= i) ++run;
+      if (run >= runs.count) return;
+      if (i < runs.bounds[run].begin) continue;
+      select(run);
+      update_pack<kRule, 1>(arenas, copies, i, skips, n);
+    }
+  }
+}
+
+Copies copy_pointers(const std::optional<at::Tensor>& copies) {
+  if (!copies) return {};
+  if (copies->scalar_type() == at::kHalf) return {nullptr, copies->mutable_data_ptr<c10::Half>()};
+  return {copies->mutable_data_ptr<c10::BFloat16>(), nullptr};
+}
+
+void optimizer_step_cuda(at::Tensor params, const at::Tensor& grads, at::TensorList state,
+                         const std::optional<at::Tensor>& average, const std::optional<at::Tensor>& copies,
+                         const at::Tensor& bounds, const at::Tensor& rates, const std::optional<at::Tensor>& norms,
+                         const std::optional<at::Tensor>& factor, const std::optional<at::Tensor>& scaling, int64_t rule,
+                         at::ArrayRef<double> numbers) {
+  const DeviceGuard guard(params.device());
+  AT_DISPATCH_FLOATING_TYPES(params.scalar_type(), "optimizer_step", [&] {
+    const auto arenas = arena_pointers<scalar_t>(params, grads, state, average);
+    const Copies written = copy_pointers(copies);
+    constexpr size_t kCopyBytes = 2 * Pack<scalar_t>::kSize;
+    const bool aligned = is_aligned(arenas.w) && is_aligned(arenas.g) && is_aligned(arenas.first) &&
+                         is_aligned(arenas.second) && is_aligned(arenas.average) && is_aligned(written.bf16, kCopyBytes) &&
+                         is_aligned(written.half, kCopyBytes);
+    constexpr int64_t kStretch = kUpdateThreads * kRounds * Pack<scalar_t>::kSize;
+    with_rule(rule, [&](auto chosen) {
+      launch(optimizer_kernel<decltype(chosen)::value, scalar_t>, blocks_for(params.numel(), kStretch), kUpdateThreads, 0,
+             arenas, written, params.numel(), aligned, run_pointers(bounds, rates, norms), number_pointer(factor),
+             scaling_pointer(scaling), from_list(numbers));
+    });
+  });
+}
+
+}  // namespace
+
+TSR_CUDA_OPS(m) {
+  m.impl("optimizer_step", optimizer_step_cuda);
+}
+
+}  // namespace tessera

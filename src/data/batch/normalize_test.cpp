@@ -1,0 +1,40 @@
+#include "data/batch/normalize.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+namespace tessera {
+namespace {
+
+TEST(NormalizeImages, FixedIsMeanAndStdOfScaledPixelsInChannelsLast) {
+  const NormalizeConfig config{.mean = {0.5, 0.25}, .std = {0.5, 0.25}};
+  const at::Tensor images = torch::tensor({0, 255, 255, 0, 51, 102}, torch::kUInt8).view({1, 1, 3, 2});
+  const at::Tensor x = normalize_images(images, 255, config, at::kDouble);
+  ASSERT_EQ(x.sizes(), (std::vector<int64_t>{1, 2, 1, 3}));
+  EXPECT_TRUE(x.is_contiguous(at::MemoryFormat::ChannelsLast));
+  const at::Tensor expected = torch::tensor({-1.0, 1.0, -0.6, 3.0, -1.0, 0.6}, torch::kDouble).view({1, 2, 1, 3});
+  EXPECT_TRUE(torch::allclose(x, expected, 1e-12, 1e-12));
+}
+
+TEST(NormalizeImages, PerImageDoesNotLookAtTheOthers) {
+  const NormalizeConfig config{.mode = NormalizeMode::kPerImage};
+  const at::Tensor images = torch::rand({2, 8, 8, 1}) * 65535;
+  const at::Tensor both = normalize_images(images, 65535, config, at::kFloat);
+  EXPECT_TRUE(both[1].equal(normalize_images(images.slice(0, 1, 2), 65535, config, at::kFloat)[0]));
+  EXPECT_NEAR(both[0].mean().item<double>(), 0, 1e-5);
+  EXPECT_NEAR(both[0].std().item<double>(), 1, 1e-5);
+  EXPECT_TRUE(normalize_images(torch::zeros({1, 4, 4, 1}), 255, config, at::kFloat).isfinite().all().item<bool>());
+}
+
+TEST(NormalizeImages, PercentilesIgnoreOutliers) {
+  const NormalizeConfig config{.mode = NormalizeMode::kPercentile, .mean = {0}, .std = {1}, .low = 0.1, .high = 0.9};
+  at::Tensor images = torch::arange(11, torch::kFloat).view({1, 1, 11, 1}).clone();
+  images.index_put_({0, 0, 10, 0}, 1e6);
+  const at::Tensor x = normalize_images(images, 65535, config, at::kFloat).flatten();
+  EXPECT_FLOAT_EQ(x[0].item<float>(), 0);
+  EXPECT_FLOAT_EQ(x[5].item<float>(), 0.5);  // 1 becomes 0, 9 becomes 1
+  EXPECT_FLOAT_EQ(x[10].item<float>(), 1);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,71 @@
+#include "data/decode/mask.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "data/decode/decode.h"
+#include "data/decode/png.h"
+#include "data/decode/tiff.h"
+
+namespace tessera {
+namespace {
+
+Raster decode_labels(std::span<const uint8_t> bytes, bool exif_orientation) {
+  switch (detect_format(bytes)) {
+    case FileFormat::kPng: return decode_png(bytes, exif_orientation);
+    case FileFormat::kTiff: return decode_tiff(bytes);
+    case FileFormat::kJpeg: break;
+  }
+  fail(
+      "the mask is a JPEG: expected PNG or TIFF. JPEG is lossy, labels would be wrong along every edge; make the masks again "
+      "as PNG");
+}
+
+template <class T>
+std::vector<int32_t> first_channel(const std::vector<T>& pixels, size_t channels) {
+  std::vector<int32_t> values(pixels.size() / channels);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(pixels[i * channels]);
+  return values;
+}
+
+std::vector<int32_t> packed_colors(const std::vector<uint8_t>& pixels, size_t channels) {
+  std::vector<int32_t> values(pixels.size() / channels);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint8_t* p = pixels.data() + i * channels;
+    values[i] = p[0] << 16 | p[1] << 8 | p[2];
+  }
+  return values;
+}
+
+}  // namespace
+
+RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation) {
+  Raster raster = decode_labels(bytes, exif_orientation);
+  const Image& image = raster.image;
+  TSR_CHECK(!raster.with_sign,
+            "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);
+  const bool whole = image.is_bytes() || image.max_value == 65535.0F;
+  RawMask mask{
+      .height = image.height, .width = image.width, .values = {}, .bits = raster.bits, .palette = std::move(raster.palette)};
+  const auto channels = static_cast<size_t>(image.channels);
+  switch (raster.kind) {
+    case ColorKind::kGrey:
+    case ColorKind::kGreyAlpha:
+    case ColorKind::kPalette:
+      TSR_CHECK(whole, "the mask has {}-bit or fractional values: expected whole numbers of up to 16 bits; convert it",
+                raster.bits);
+      mask.values = std::visit([&](const auto& pixels) { return first_channel(pixels, channels); }, image.pixels);
+      return mask;
+    case ColorKind::kRgb:
+    case ColorKind::kRgba:
+      TSR_CHECK(image.is_bytes(), "the mask is RGB of {} bits: expected 8 bits per channel; convert it", raster.bits);
+      mask.rgb = true;
+      mask.values = packed_colors(image.bytes(), channels);
+      return mask;
+    default:
+      fail("the mask has {} channels without a meaning as labels: expected one page of grey, palette or RGB; convert it",
+           image.channels);
+  }
+}
+
+}  // namespace tessera

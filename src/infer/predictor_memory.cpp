@@ -1,0 +1,110 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/memory_limit.h"
+#include "infer/precision.h"
+#include "infer/predictor.h"
+#include "infer/too_large.h"
+#include "infer/window.h"
+#include "tensor/error_text.h"
+
+// How a predictor keeps within memory: which images it computes together, and under which settings.
+namespace tessera {
+
+// Why this is known not to fit into the memory of the CPU; empty: it may. Throws TooLarge where smaller passes do not help.
+std::string Predictor::why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width,
+                                     int64_t channels) const {
+  constexpr double kBytesOfMostNetworks = 4096;  // for a pixel; where that fits, nothing need be measured
+  constexpr double kUsable = 0.8;                // the rest is for the weights, the images and the system
+  if (!device_.is_cpu()) return "";
+  const double room = kUsable * static_cast<double>(memory_limit());
+  const NetworkMemory most{kBytesOfMostNetworks, channels, /*classes=*/256};
+  if (prediction_bytes(most, eval, count, height, width).all() < room) return "";
+  if (!memory_) {
+    const at::NoGradGuard no_grad;
+    const KeptCasts kept;
+    model_->eval();
+    const at::TensorOptions options = at::TensorOptions(device_).dtype(input_type(train_.precision));
+    const auto pass = [&](int64_t side) {
+      return network(at::empty({1, channels, side, side}, options, at::MemoryFormat::ChannelsLast).zero_(), {});
+    };
+    memory_ = NetworkMemory::measure(pass, channels, model_->min_size(), options.dtype().itemsize());
+    if (!memory_) return "";
+  }
+  const PredictionBytes bytes = prediction_bytes(*memory_, eval, count, height, width);
+  const auto gb = [](double value) { return fmt::format("{:.1f} GB", value / 1e9); };
+  if (bytes.beside > room) {
+    throw TooLarge(fmt::format(
+        "eval.scales: at scale {} an image of {} x {} and its scores need about {}, and this process may use {}; set smaller "
+        "eval.scales or scale the images down in data.val.transforms",
+        bytes.scale, height, width, gb(bytes.beside), gb(static_cast<double>(memory_limit()))));
+  }
+  if (bytes.all() < room) return "";
+  return fmt::format("out of memory (about {} needed, {} there)", gb(bytes.all()), gb(static_cast<double>(memory_limit())));
+}
+
+void Predictor::check_memory(int64_t height, int64_t width, int64_t channels) const {
+  why_not_tried(limits_.within(eval_, height, width), 1, height, width, channels);
+}
+
+// What `make` gives for `count` of the images, or nothing where they are to be tried again in smaller parts.
+template <class Make>
+auto Predictor::within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
+    -> std::optional<decltype(make(EvalConfig()))> {
+  const int64_t height = images.size(1), width = images.size(2);
+  const EvalConfig eval = team.alone() ? limits_.within(eval_, height, width) : eval_;
+  std::string why = team.alone() ? why_not_tried(eval, count, height, width, images.size(3)) : "", reason;
+  if (why.empty()) {
+    try {
+      return make(eval);
+    } catch (const std::exception& e) {
+      why = why_too_large(e);
+      if (why.empty()) throw;
+      reason = error_text(e);
+    }
+    release_kept_memory();
+  }
+  if (!team.alone() || !limits_.shrink(eval, count, height, width, why)) {
+    throw TooLarge(
+        fmt::format("{} with {}an image of {} x {}{}; set eval.window.size and eval.window.batch lower, free memory, "
+                    "or use a smaller model. {}",
+                    why, takes_windows(eval.window, height, width) ? "windows of " : "", height, width,
+                    team.alone() ? "" : ", which the ranks compute together", reason));
+  }
+  return std::nullopt;
+}
+
+ImageScores Predictor::scores(const at::Tensor& images, float max_value, const WindowTeam& team) const {
+  std::vector<at::Tensor> parts;  // undefined where the team's leader has them
+  for (int64_t done = 0; done < images.size(0);) {
+    const int64_t count = team.alone() ? std::min(images.size(0) - done, limits_.images()) : images.size(0);
+    const auto part = within_memory(images, count, team, [&](const EvalConfig& eval) {
+      return scores_of(eval, images.narrow(0, done, count), max_value, team);
+    });
+    if (!part) continue;
+    if (count == images.size(0)) return *part;
+    parts.push_back(part->full());
+    done += count;
+  }
+  return {at::cat(parts), images.size(1), images.size(2)};
+}
+
+std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float max_value,
+                                              const std::vector<const Placement*>& placements, const WindowTeam& team) const {
+  std::vector<at::Tensor> maps;
+  for (int64_t done = 0; done < images.size(0);) {
+    const int64_t count = team.alone() ? std::min(images.size(0) - done, limits_.images()) : images.size(0);
+    const auto part = within_memory(images, count, team, [&](const EvalConfig& eval) {
+      return class_maps_of(eval, images.narrow(0, done, count), max_value,
+                           {placements.begin() + done, placements.begin() + done + count}, team);
+    });
+    if (!part) continue;
+    maps.insert(maps.end(), part->begin(), part->end());
+    done += count;
+  }
+  return maps;
+}
+
+}  // namespace tessera

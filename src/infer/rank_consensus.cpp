@@ -1,0 +1,68 @@
+#include "infer/rank_consensus.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/json_text.h"
+
+namespace tessera {
+
+int agree_on_signal(World& world, int own) {
+  if (world.alone()) return own;
+  at::Tensor strongest = at::scalar_tensor(own, at::kLong);
+  world.control.max(strongest);
+  return static_cast<int>(strongest.item<int64_t>());
+}
+
+double total_of(World& world, const at::Tensor& share) {
+  at::Tensor total = share.detach().to(at::kDouble).clone();
+  world.gradients.sum(total);
+  return total.item<double>();
+}
+
+TrainState state_of_first(World& world, const TrainState& state) {
+  if (world.alone()) return state;
+  return state_from_json(nlohmann::json::parse(world.control.gather_text(json_text(to_json(state))).front()));
+}
+
+std::vector<BadSampleRecord> all_bad_samples(World& world, const std::vector<BadSampleRecord>& own) {
+  if (world.alone()) return own;
+  nlohmann::json texts = nlohmann::json::array();
+  for (const BadSampleRecord& r : own) texts.push_back({r.index, r.id, r.reason, r.replaced_by});
+  std::vector<BadSampleRecord> all;
+  for (const std::string& text : world.control.gather_text(json_text(texts))) {
+    for (const auto& r : nlohmann::json::parse(text)) all.push_back({r.at(0), r.at(1), r.at(2), r.at(3)});
+  }
+  return all;
+}
+
+EvalResult merged(World& world, EvalResult part, int num_classes) {
+  if (world.alone()) return part;
+  at::Tensor counts = at::tensor(part.confusion, at::kLong).view({num_classes, num_classes});
+  world.control.sum(counts);
+  ConfusionMatrix matrix(num_classes);
+  matrix.add_counts(counts);
+  at::Tensor images = at::tensor({part.num_images, part.num_bad}, at::kLong);
+  world.control.sum(images);
+
+  nlohmann::json scores = nlohmann::json::array();
+  for (const ImageScore& score : part.images) scores.push_back({score.index, score.id, score.mean_iou});
+  EvalResult whole;
+  for (const std::string& text : world.control.gather_text(json_text(scores))) {
+    for (const auto& score : nlohmann::json::parse(text)) whole.images.push_back({score.at(0), score.at(1), score.at(2)});
+  }
+  std::sort(whole.images.begin(), whole.images.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  for (const std::string& windows : world.control.gather_text(part.windows_for_memory)) {
+    if (whole.windows_for_memory.empty()) whole.windows_for_memory = windows;
+  }
+  whole.report = matrix.report();
+  whole.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
+  whole.num_images = images[0].item<int64_t>();
+  whole.num_bad = images[1].item<int64_t>();
+  whole.seconds = part.seconds;
+  return whole;
+}
+
+}  // namespace tessera

@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "data/batch/quarantine.h"
+#include "dist/world.h"
+#include "infer/checkpoint.h"
+#include "infer/evaluator.h"
+
+namespace tessera {
+
+// What the ranks of a world must decide or know together. Every function is a collective: all ranks call it at the same
+// place. Alone they return what they are given.
+
+// The strongest stop signal any rank has received, or 0.
+int agree_on_signal(World& world, int own);
+
+// A sum over ranks of a scalar tensor on the device of the model.
+double total_of(World& world, const at::Tensor& share);
+
+// Rank 0's state, on all ranks.
+TrainState state_of_first(World& world, const TrainState& state);
+
+// The records of all ranks, in order of ranks.
+std::vector<BadSampleRecord> all_bad_samples(World& world, const std::vector<BadSampleRecord>& own);
+
+// An evaluation whose images were dealt out over the ranks, put together; the same on all ranks.
+EvalResult merged(World& world, EvalResult part, int num_classes);
+
+}  // namespace tessera

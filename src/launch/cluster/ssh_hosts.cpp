@@ -1,0 +1,205 @@
+#include "launch/cluster/ssh_hosts.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <sstream>
+
+#include "core/log.h"
+#include "launch/cluster/addresses.h"
+#include "launch/cluster/command_line.h"
+#include "launch/node/poller.h"
+#include "launch/node/ports.h"
+#include "launch/node/process.h"
+#include "launch/node/rank_output.h"
+#include "launch/node/stop_source.h"
+
+extern char** environ;
+
+namespace tessera {
+namespace {
+
+constexpr int kLook_ms = 200, kSshFailed = 255;
+constexpr double kLongestEnd_s = 15;
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string without_user(const std::string& host) {
+  return host.substr(host.find('@') + 1);
+}
+
+bool is_passed_on(const std::string& entry) {
+  const auto begins = [&](const char* name) { return entry.starts_with(name); };
+  return begins("TESSERA_") || begins("NCCL_") || begins("OMP_") || begins("GLOO_") || begins("CUDA_VISIBLE_DEVICES=") ||
+         begins("PATH=") || begins("LD_LIBRARY_PATH=");
+}
+
+std::string remote_command(const std::vector<std::string>& words) {
+  std::string text = "cd " + shell_quoted(fs::current_path().string()) + " && exec env";
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (is_passed_on(*entry)) text += " " + shell_quoted(*entry);
+  }
+  for (const std::string& word : words) text += " " + shell_quoted(word);
+  return text;
+}
+
+ProcessSpec transport(const LaunchOptions& options, const Host& host, const std::vector<std::string>& words) {
+  ProcessSpec spec;
+  for (char** entry = environ; *entry != nullptr; ++entry) spec.environment.emplace_back(*entry);
+  spec.pipe_stdin = true;
+  if (options.ssh.empty() && is_own_address(without_user(host.name))) {
+    spec.words = words;
+    return spec;
+  }
+  std::istringstream ssh(options.ssh.empty() ? "ssh -o BatchMode=yes" : options.ssh);
+  for (std::string word; ssh >> word;) spec.words.push_back(word);
+  spec.words.push_back(host.name);
+  spec.words.push_back(remote_command(words));
+  return spec;
+}
+
+struct Node {
+  explicit Node(const ProcessSpec& spec) : process(spec) {}
+  void tell(const std::string& line) const {
+    const std::string text = line + "\n";
+    if (!process.ended() && write(process.in(), text.data(), text.size()) < 0) log_debug("a launcher does not listen any more");
+  }
+  Process process;
+};
+
+class HostStarter {
+ public:
+  HostStarter(const LaunchOptions& options, const std::vector<Host>& hosts)
+      : hosts_(hosts), stop_(poller_, options.reads_stdin) {
+    std::string address = without_user(hosts.front().name);
+    // "localhost" as the first of several hosts would mean something else on each of them.
+    const bool others =
+        std::any_of(hosts.begin(), hosts.end(), [](const Host& host) { return !is_loopback(without_user(host.name)); });
+    if (is_loopback(address) && others) address = host_name();
+    port_ = std::make_unique<ReservedPort>(options.master_port.value_or(0));
+    const int port = options.master_port.value_or(port_->number());
+    port_.reset();
+    for (size_t n = 0; n < hosts.size(); ++n) {
+      nodes_.push_back(std::make_unique<Node>(transport(options, hosts[n], node_command(options, hosts, n, address, port))));
+      pass_through(nodes_.back()->process.out(), STDOUT_FILENO);
+      pass_through(nodes_.back()->process.err(), STDERR_FILENO);
+    }
+  }
+
+  int run() {
+    Process& first = nodes_.front()->process;
+    while (!first.reap()) {
+      poller_.wait(kLook_ms);
+      pass_on_signals();
+      notice_lost_nodes();
+    }
+    wait_for_the_others();
+    const bool cut_off = first.killed_by() != 0 || first.exit_code() == kSshFailed;
+    if (cut_off || (first.exit_code() != 0 && !heard_errors_)) {
+      log_error("the launcher of node 0 on {} could not be started or was cut off", hosts_.front().name);
+    }
+    return cut_off ? 1 : first.exit_code();
+  }
+
+ private:
+  void pass_through(int from, int to) {
+    poller_.watch(from, [this, from, to] {
+      char buffer[65536];
+      ssize_t got = 0;
+      while ((got = read(from, buffer, sizeof(buffer))) > 0) {
+        heard_errors_ = heard_errors_ || to == STDERR_FILENO;
+        if (write(to, buffer, static_cast<size_t>(got)) < 0) break;
+      }
+      if (got == 0) poller_.forget(from);
+    });
+  }
+
+  void pass_on_signals() {
+    for (const int number : stop_.take_signals()) nodes_.front()->tell(fmt::format("signal {}", number));
+    if (stop_.starter_gone()) nodes_.front()->tell(fmt::format("signal {}", SIGTERM));
+  }
+
+  void notice_lost_nodes() {
+    for (size_t n = 1; n < nodes_.size(); ++n) {
+      Process& process = nodes_[n]->process;
+      if (process.ended() || !process.reap()) continue;
+      const bool bad = process.exit_code() != 0 || process.killed_by() != 0;
+      if (bad) log_warn("the launcher of node {} on {} has ended with exit code {}", n, hosts_[n].name, process.exit_code());
+      if (bad) nodes_.front()->tell(fmt::format("lost {}", n));
+    }
+  }
+
+  void wait_for_the_others() {
+    const double began = now_s();
+    const auto all_ended = [&] {
+      return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->process.reap(); });
+    };
+    while (!all_ended() && now_s() - began < kLongestEnd_s) {
+      poller_.wait(kLook_ms);
+      stop_.take_signals();
+    }
+    poller_.wait(0);  // the last words
+    for (const auto& node : nodes_) {
+      poller_.forget(node->process.out());
+      poller_.forget(node->process.err());
+    }
+  }
+
+  const std::vector<Host>& hosts_;
+  bool heard_errors_ = false;
+  Poller poller_;
+  StopSource stop_;
+  std::unique_ptr<ReservedPort> port_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+}  // namespace
+
+std::string shell_quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::vector<std::string> node_command(const LaunchOptions& options, const std::vector<Host>& hosts, size_t node,
+                                      const std::string& master_addr, int master_port) {
+  std::vector<std::string> words = {own_program(),
+                                    "launch",
+                                    "--reads-stdin",
+                                    "--nnodes",
+                                    std::to_string(hosts.size()),
+                                    "--node-rank",
+                                    std::to_string(node),
+                                    "--master-addr",
+                                    master_addr,
+                                    "--master-port",
+                                    std::to_string(master_port),
+                                    "--restarts",
+                                    std::to_string(options.restarts),
+                                    "--min-ranks",
+                                    std::to_string(options.min_ranks),
+                                    "--hang-timeout",
+                                    fmt::format("{}", options.hang_timeout_s),
+                                    "--start-timeout",
+                                    fmt::format("{}", options.start_timeout_s),
+                                    "--log-dir",
+                                    options.log_dir.string()};
+  const int ranks = hosts[node].ranks > 0 ? hosts[node].ranks : options.ranks_per_node.value_or(0);
+  if (ranks > 0) words.insert(words.end(), {"--ranks-per-node", std::to_string(ranks)});
+  if (options.tee) words.emplace_back("--tee");
+  if (!options.bind) words.emplace_back("--no-bind");
+  words.emplace_back("--");
+  words.insert(words.end(), options.command.begin(), options.command.end());
+  return words;
+}
+
+int run_hosts(const LaunchOptions& options, const std::vector<Host>& hosts) {
+  return HostStarter(options, hosts).run();
+}
+
+}  // namespace tessera

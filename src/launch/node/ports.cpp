@@ -1,0 +1,58 @@
+#include "launch/node/ports.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <random>
+
+#include "core/error.h"
+
+namespace tessera {
+
+bool port_is_free(int number) {
+  const FileHandle socket6(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const FileHandle socket4(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  sockaddr_in6 any6{};
+  any6.sin6_family = AF_INET6;
+  any6.sin6_port = htons(static_cast<uint16_t>(number));
+  sockaddr_in any4{};
+  any4.sin_family = AF_INET;
+  any4.sin_port = any6.sin6_port;
+  for (const int fd : {socket6.fd(), socket4.fd()}) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (socket6.open()) {
+    setsockopt(socket6.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    if (bind(socket6.fd(), reinterpret_cast<sockaddr*>(&any6), sizeof(any6)) != 0 && errno == EADDRINUSE) return false;
+  }
+  return bind(socket4.fd(), reinterpret_cast<sockaddr*>(&any4), sizeof(any4)) == 0;
+}
+
+ReservedPort::ReservedPort(int preferred) {
+  constexpr int kFirst = 20000, kLast = 31999, kTries = 1000;
+  if (preferred > 0 && take(preferred)) return;
+  std::random_device random;
+  std::uniform_int_distribution<int> any(kFirst, kLast);
+  for (int i = 0; i < kTries; ++i) {
+    if (take(any(random))) return;
+  }
+  fail("no free port between {} and {} after {} tries; give one with --master-port", kFirst, kLast, kTries);
+}
+
+bool ReservedPort::take(int number) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = fmt::format("tessera-port-{}", number);  // after a zero byte: a name of the network, not a file
+  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+  FileHandle lock(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (!lock.open() || bind(lock.fd(), reinterpret_cast<sockaddr*>(&address), length) != 0 || !port_is_free(number))
+    return false;
+  lock_ = std::move(lock);
+  number_ = number;
+  return true;
+}
+
+}  // namespace tessera

@@ -1,0 +1,111 @@
+#include "launch/node/rank_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "launch/node/process.h"
+
+namespace tessera {
+namespace {
+
+std::string state_name(const RankReport& report) {
+  if (report.ended) return "ended: " + describe_end(report);
+  switch (report.state) {
+    case 'R': return "running";
+    case 'S': return "sleeping";
+    case 'D': return "in the disk or a driver";
+    case 'T': return "stopped by a signal";
+    case 't': return "held by a debugger";
+    case 'Z': return "dead";
+    default: return std::string(1, report.state);
+  }
+}
+
+std::string or_dash(int64_t value) {
+  return value >= 0 ? std::to_string(value) : "-";
+}
+
+}  // namespace
+
+bool RankReport::stopped() const {
+  return ended && killed_by == 0 && (exit_code == 128 + SIGINT || exit_code == 128 + SIGTERM);
+}
+
+bool RankReport::failed() const {
+  return ended && !killed_by_us && !stopped() && (exit_code != 0 || killed_by != 0);
+}
+
+void to_json(nlohmann::json& json, const RankReport& r) {
+  json = {{"rank", r.rank},
+          {"host", r.host},
+          {"pid", r.pid},
+          {"speaks", r.speaks},
+          {"step", r.step},
+          {"collective", r.collective},
+          {"sample", r.sample},
+          {"phase", static_cast<int>(r.phase)},
+          {"waiting", r.waiting},
+          {"unchanged_s", r.unchanged_s},
+          {"busy", r.busy},
+          {"state", std::string(1, r.state)},
+          {"ended", r.ended},
+          {"ended_s", r.ended_s},
+          {"exit_code", r.exit_code},
+          {"killed_by", r.killed_by},
+          {"killed_by_us", r.killed_by_us},
+          {"error", r.error}};
+}
+
+void from_json(const nlohmann::json& json, RankReport& r) {
+  json.at("rank").get_to(r.rank);
+  json.at("host").get_to(r.host);
+  json.at("pid").get_to(r.pid);
+  json.at("speaks").get_to(r.speaks);
+  json.at("step").get_to(r.step);
+  json.at("collective").get_to(r.collective);
+  json.at("sample").get_to(r.sample);
+  r.phase = static_cast<RankPhase>(json.at("phase").get<int>());
+  json.at("waiting").get_to(r.waiting);
+  json.at("unchanged_s").get_to(r.unchanged_s);
+  json.at("busy").get_to(r.busy);
+  r.state = json.at("state").get<std::string>().at(0);
+  json.at("ended").get_to(r.ended);
+  json.at("ended_s").get_to(r.ended_s);
+  json.at("exit_code").get_to(r.exit_code);
+  json.at("killed_by").get_to(r.killed_by);
+  json.at("killed_by_us").get_to(r.killed_by_us);
+  json.at("error").get_to(r.error);
+}
+
+std::string describe_end(const RankReport& report) {
+  if (!report.ended) return "running";
+  if (report.killed_by == 0) return fmt::format("exit code {}", report.exit_code);
+  const char* hint = report.killed_by == SIGKILL && !report.killed_by_us ? ", perhaps for lack of memory: see dmesg" : "";
+  return fmt::format("killed by signal {} ({}){}", report.killed_by, signal_name(report.killed_by), hint);
+}
+
+std::string describe_place(const RankReport& report) {
+  if (!report.speaks) return "a place it never told";
+  std::string text = report.step >= 0 ? fmt::format("step {}, ", report.step) : "";
+  text += phase_name(report.phase);
+  if (report.waiting) text += fmt::format(", waiting in collective {}", report.collective);
+  if (report.sample >= 0) text += fmt::format(", sample {}", report.sample);
+  return text;
+}
+
+std::string status_table(const std::vector<RankReport>& reports) {
+  size_t host_width = 4;
+  for (const RankReport& r : reports) host_width = std::max(host_width, r.host.size());
+  std::string text = fmt::format("{:>4}  {:<{}}  {:>8}  {:<18}  {:>10}  {:>8}  {:<7}  {:>7}  {}\n", "rank", "host", host_width,
+                                 "step", "phase", "collective", "sample", "waiting", "still s", "process");
+  for (const RankReport& r : reports) {
+    text += fmt::format("{:>4}  {:<{}}  {:>8}  {:<18}  {:>10}  {:>8}  {:<7}  {:>7.1f}  {}\n", r.rank, r.host, host_width,
+                        or_dash(r.step), r.speaks ? phase_name(r.phase) : "not known", r.collective, or_dash(r.sample),
+                        r.waiting ? "yes" : "no", r.unchanged_s, state_name(r));
+  }
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+#include "optim/param_ranges.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+bool is_part(const std::string& name, const std::string& part) {
+  return name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
+}
+
+// Of the longest part the name belongs to.
+double part_multiplier(const std::string& name, const OptimizerConfig& config) {
+  double multiplier = 1;
+  size_t longest = 0;
+  for (const auto& [part, factor] : config.lr_multipliers) {
+    if (part.size() < longest || !is_part(name, part)) continue;
+    longest = part.size();
+    multiplier = factor;
+  }
+  return multiplier;
+}
+
+}  // namespace
+
+void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
+  for (const auto& [part, factor] : config.lr_multipliers) {
+    if (!std::any_of(spans.begin(), spans.end(), [&](const ParamSpan& span) { return is_part(span.name, part); }))
+      fail_usage("optimizer.lr_multipliers: '{}' is no part that is trained; `tessera models show` prints their names", part);
+  }
+}
+
+std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
+  const bool lamb = config.type == OptimizerType::kLamb;
+  std::vector<ParamRun> runs;
+  int64_t end = 0;
+  for (const ParamSpan& span : spans) {
+    TSR_CHECK(span.offset >= end && span.numel > 0,
+              "parameter '{}' at {} with {} values overlaps the one before, which ends at {}", span.name, span.offset,
+              span.numel, end);
+    end = span.offset + span.numel;
+    const bool decays = config.decay_norm_and_bias || !span.is_norm_or_bias;
+    const double multiplier = (span.is_head ? config.head_lr_multiplier : 1.0) * part_multiplier(span.name, config) *
+                              std::pow(config.layer_decay, static_cast<double>(span.layers_above));
+    const ParamRun run{span.offset, end, multiplier, decays ? config.weight_decay : 0.0, lamb && decays};
+    const bool joins = !lamb && !runs.empty() && runs.back().lr_multiplier == run.lr_multiplier &&
+                       runs.back().weight_decay == run.weight_decay;
+    if (joins) {
+      runs.back().end = end;
+    } else {
+      runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+}  // namespace tessera

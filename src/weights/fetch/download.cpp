@@ -1,0 +1,244 @@
+#include "weights/fetch/download.h"
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/progress_bar.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kTries = 5;
+constexpr std::chrono::milliseconds kFirstPause{500};  // doubled after each try
+constexpr long kConnectSeconds = 30, kSilentSeconds = 60, kMostRedirects = 10;
+constexpr long kWhole = 200, kPart = 206, kBeyondTheEnd = 416;
+constexpr std::array<long, 7> kBusy{408, 425, 429, 500, 502, 503, 504};
+constexpr std::array<CURLcode, 8> kCut{CURLE_PARTIAL_FILE,       CURLE_RECV_ERROR, CURLE_SEND_ERROR,   CURLE_GOT_NOTHING,
+                                       CURLE_OPERATION_TIMEDOUT, CURLE_HTTP2,      CURLE_HTTP2_STREAM, CURLE_SSL_CONNECT_ERROR};
+// Debian's libcurl knows Debian's place; a bundled one meets other systems.
+constexpr std::array<const char*, 4> kCertificates{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                                   "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+
+fs::path mark_of(const fs::path& partial) {
+  return partial.string() + ".mark";
+}
+
+template <class Values, class Value>
+bool contains(const Values& values, Value value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// What one try came to.
+struct Outcome {
+  CURLcode code = CURLE_OK;
+  long status = 0;
+  bool refused = false;  // the answer was not the file, nor the rest of it
+  std::string reason;
+  bool done() const { return code == CURLE_OK && !refused && (status == kWhole || status == kPart); }
+  bool worth_another() const { return contains(kCut, code) || (code == CURLE_OK && contains(kBusy, status)); }
+};
+
+// One request. Whether the answer is the whole file or the rest of it is known when its headers are.
+class Transfer {
+ public:
+  Transfer(const std::string& url, const fs::path& partial)
+      : partial_(partial), curl_(curl_easy_init(), curl_easy_cleanup), headers_(nullptr, curl_slist_free_all) {
+    TSR_CHECK(curl_ != nullptr, "libcurl could not be started");
+    file_ = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    TSR_CHECK(file_ >= 0, "cannot write {}: {}", partial.string(), std::strerror(errno));
+    offset_ = here_ = ::lseek(file_, 0, SEEK_END);
+    const std::string mark = fs::exists(mark_of(partial)) ? read_text(mark_of(partial)) : "";
+    if (mark.empty()) offset_ = 0;  // no way to tell that it is the same file
+    set(CURLOPT_URL, url.c_str());
+    if (offset_ > 0) {
+      // Not CURLOPT_RESUME_FROM: libcurl would take a whole file for an answer as an error.
+      set(CURLOPT_RANGE, fmt::format("{}-", offset_).c_str());
+      headers_.reset(curl_slist_append(nullptr, ("If-Range: " + mark).c_str()));
+      set(CURLOPT_HTTPHEADER, headers_.get());
+    }
+    set(CURLOPT_FOLLOWLOCATION, 1L);
+    set(CURLOPT_MAXREDIRS, kMostRedirects);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+    set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    set(CURLOPT_REDIR_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_USERAGENT, "tessera");
+    set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
+    set(CURLOPT_ERRORBUFFER, message_.data());
+    set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+    set(CURLOPT_HEADERDATA, this);
+    set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+    set(CURLOPT_WRITEDATA, this);
+    for (const char* certificates : kCertificates) {
+      if (!fs::exists(certificates)) continue;
+      set(CURLOPT_CAINFO, certificates);
+      break;
+    }
+  }
+  ~Transfer() {
+    ::close(file_);
+  }
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  Outcome run() {
+    Outcome outcome;
+    outcome.code = curl_easy_perform(curl_.get());
+    outcome.status = status();
+    if (disk_error_ != 0) fail("cannot write {}: {}", partial_.string(), std::strerror(disk_error_));
+    outcome.refused = refused_;
+    if (refused_) outcome.code = CURLE_OK;                      // we ended it ourselves: an error page is no weight file
+    if (outcome.done() && !begun_) outcome.refused = !begin();  // an empty file
+    if (outcome.done() && total_ >= 0 && here_ != total_) outcome.code = CURLE_PARTIAL_FILE;
+    outcome.reason = outcome.code == CURLE_OK ? fmt::format("the server answered {}", outcome.status)
+                     : message_[0] != 0       ? message_.data()
+                                              : curl_easy_strerror(outcome.code);
+    return outcome;
+  }
+  int64_t bytes() const {
+    return here_;
+  }
+  bool resumed() const {
+    return offset_ > 0;
+  }
+
+ private:
+  template <class Value>
+  void set(CURLoption option, Value value) {
+    curl_easy_setopt(curl_.get(), option, value);
+  }
+  long status() const {
+    long code = 0;
+    curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &code);
+    return code;
+  }
+
+  static size_t on_header(const char* data, size_t, size_t length, Transfer* self) {
+    const std::string_view line(data, length);
+    if (line.starts_with("HTTP/")) self->etag_ = self->date_ = self->range_ = "";  // a redirect's own headers do not count
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return length;
+    const std::string name = lower(line.substr(0, colon));
+    std::string value(line.substr(colon + 1));
+    value.erase(0, value.find_first_not_of(" \t"));
+    value.erase(value.find_last_not_of(" \t\r\n") + 1);
+    if (name == "etag" && !value.starts_with("W/")) self->etag_ = value;  // weak ones do not promise the same bytes
+    if (name == "last-modified") self->date_ = value;
+    if (name == "content-range") self->range_ = value;
+    return length;
+  }
+
+  static size_t on_body(const char* data, size_t, size_t length, Transfer* self) {
+    if (!self->begun_ && !self->begin()) return 0;
+    size_t done = 0;
+    while (done < length) {
+      const ssize_t put = ::pwrite(self->file_, data + done, length - done, self->here_);
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) {
+        self->disk_error_ = errno;
+        return 0;
+      }
+      done += static_cast<size_t>(put);
+      self->here_ += put;
+    }
+    if (self->bar_) self->bar_->update(self->here_ >> 20, fmt::format("MB of {}", self->total_ >> 20));
+    return length;
+  }
+
+  // At the first byte of an answer: places the writing and learns the size; false if it is not the file.
+  bool begin() {
+    const long code = status();
+    int64_t first = 0, last = 0, whole = -1;
+    const bool rest = code == kPart && std::sscanf(range_.c_str(), "bytes %ld-%ld/%ld", &first, &last, &whole) >= 2;
+    if ((code != kWhole && !rest) || (rest && first != offset_)) {
+      refused_ = true;
+      return false;
+    }
+    begun_ = true;
+    if (!rest) offset_ = 0;
+    here_ = offset_;
+    if (::ftruncate(file_, here_) != 0) {
+      disk_error_ = errno;
+      return false;
+    }
+    curl_off_t length = -1;
+    curl_easy_getinfo(curl_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    total_ = rest ? whole : length;
+    if (!rest) keep_mark(etag_.empty() ? date_ : etag_);
+    if (total_ > 0) bar_.emplace("download", total_ >> 20);
+    return true;
+  }
+
+  // Without a mark the next call starts anew; that is all a failure here may cost (and no exception may cross libcurl).
+  void keep_mark(const std::string& mark) {
+    std::error_code ignored;
+    fs::remove(mark_of(partial_), ignored);
+    try {
+      if (!mark.empty()) write_file(mark_of(partial_), mark);
+    } catch (const Error& error) {
+      log_debug("{}", error.what());
+    }
+  }
+
+  fs::path partial_;
+  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
+  std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
+  std::array<char, CURL_ERROR_SIZE> message_{};
+  std::string etag_, date_, range_;
+  int file_ = -1, disk_error_ = 0;
+  int64_t offset_ = 0, here_ = 0, total_ = -1;
+  bool begun_ = false, refused_ = false;
+  std::optional<ProgressBar> bar_;
+};
+
+}  // namespace
+
+void forget_download(const fs::path& partial) {
+  std::error_code ignored;
+  fs::remove(partial, ignored);
+  fs::remove(mark_of(partial), ignored);
+}
+
+Downloaded download(const std::string& url, const fs::path& partial) {
+  static std::once_flag started;
+  std::call_once(started, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  bool resumed = false;
+  auto pause = kFirstPause;
+  for (int left = kTries - 1;; --left) {
+    Outcome outcome;
+    {
+      Transfer transfer(url, partial);
+      outcome = transfer.run();
+      resumed = transfer.resumed();
+      if (outcome.done()) return {transfer.bytes(), resumed};
+    }
+    // What is there is longer than the file, or the file has changed.
+    const bool stale = outcome.code == CURLE_OK && (outcome.status == kBeyondTheEnd || outcome.status == kPart) && resumed;
+    if (stale) forget_download(partial);
+    if (left == 0 || !(stale || outcome.worth_another())) throw DownloadError(outcome.reason);
+    log_info("download interrupted: {}; trying again", outcome.reason);
+    std::this_thread::sleep_for(pause);
+    pause *= 2;
+  }
+}
+
+}  // namespace tessera

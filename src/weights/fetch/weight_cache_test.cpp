@@ -1,0 +1,93 @@
+#include "weights/fetch/weight_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/files.h"
+#include "support/fixtures.h"
+#include "support/weight_files.h"
+#include "weights/fetch/sha256.h"
+
+namespace tessera {
+namespace {
+
+using testing::error_of;
+
+// The cache in a folder of the test's own; downloads themselves are tested by tests/regression/download.py.
+class WeightCache : public ::testing::Test {
+ protected:
+  WeightCache() { ::setenv("TESSERA_CACHE", (folder_ / "cache").c_str(), 1); }
+  ~WeightCache() override { ::unsetenv("TESSERA_CACHE"); }
+
+  testing::TempFolder folder_;
+};
+
+TEST_F(WeightCache, FolderFollowsTheVariables) {
+  const char* home = std::getenv("HOME");
+  const std::string old_home = home == nullptr ? "" : home;
+  EXPECT_EQ(cache_folder(), folder_ / "cache");
+  ::unsetenv("TESSERA_CACHE");
+  ::setenv("XDG_CACHE_HOME", "/xdg", 1);
+  EXPECT_EQ(cache_folder(), "/xdg/tessera");
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(cache_folder(), "/home/me/.cache/tessera");
+  ::setenv("HOME", "", 1);
+  EXPECT_SAYS(error_of([] { cache_folder(); }), "TESSERA_CACHE");
+  ::setenv("HOME", old_home.c_str(), 1);
+}
+
+TEST_F(WeightCache, NamesAndUrlsBecomeFiles) {
+  const WeightSource named = find_source("resnet50.imagenet1k_v2");
+  EXPECT_EQ(named.file, folder_ / "cache" / "weights" / "resnet50-11ad3fa6.pth");
+  EXPECT_EQ(named.sha256, "11ad3fa6");
+  const WeightSource url = find_source("https://host/a/model.pth?raw=1#sha256=ABCdef0123");
+  EXPECT_EQ(url.url, "https://host/a/model.pth?raw=1");
+  EXPECT_EQ(url.sha256, "abcdef0123");
+  EXPECT_EQ(url.file.filename(), "model.pth");
+  EXPECT_NE(url.file, find_source("https://host/b/model.pth?raw=1").file);
+  EXPECT_SAYS(error_of([] { find_source("https://host/a/model.pth#sha256=xyz"); }), "hex digits");
+  EXPECT_SAYS(error_of([] { find_source("https://host/"); }), "names no file");
+  EXPECT_SAYS(error_of([] { find_source("ftp://host/f"); }), "http and https only");
+  EXPECT_SAYS(error_of([] { find_source("resnet50.imagenet1k_v3"); }), "did you mean 'resnet50.imagenet1k_v");
+}
+
+TEST_F(WeightCache, AFilePlacedByHandIsChecked) {
+  WeightSource source = find_source("resnet18.imagenet1k_v1");
+  fs::create_directories(source.file.parent_path());
+  write_file(source.file, std::string("not the weights"));
+  EXPECT_FALSE(is_cached(source));
+  const std::string error = error_of([&] { fetch_weights(source); });
+  EXPECT_SAYS(error, "its sha256 is " + sha256_of("not the weights") + ", expected f37072fd");
+  EXPECT_SAYS(error, source.file.string());
+  EXPECT_FALSE(is_cached(source));
+
+  source.sha256 = sha256_of("not the weights").substr(0, 8);  // now it is what is wanted
+  EXPECT_EQ(fetch_weights(source), source.file);
+  EXPECT_TRUE(is_cached(source));
+  EXPECT_FALSE(fs::exists(source.file.string() + ".lock"));
+  write_file(source.file, std::string("something else!"));  // of the same length
+  fs::last_write_time(source.file, fs::last_write_time(source.file) + std::chrono::seconds(2));
+  EXPECT_FALSE(is_cached(source));
+  EXPECT_SAYS(error_of([&] { fetch_weights(source); }), "expected");
+}
+
+TEST_F(WeightCache, WithoutAPublishedChecksumTheFirstFileCounts) {
+  const WeightSource source = find_source("vit_ti16.augreg_in21k");
+  fs::create_directories(source.file.parent_path());
+  write_file(source.file, std::string("first"));
+  EXPECT_EQ(find_weights("vit_ti16.augreg_in21k"), source.file);
+  EXPECT_TRUE(is_cached(source));
+  write_file(source.file, std::string("second"));
+  EXPECT_SAYS(error_of([&] { fetch_weights(source); }), "but was " + sha256_of("first"));
+}
+
+TEST_F(WeightCache, FilesOfThisMachineAreTakenAsTheyAre) {
+  write_file(folder_ / "own.pth", std::string("x"));
+  EXPECT_EQ(find_weights((folder_ / "own.pth").string()), folder_ / "own.pth");
+  EXPECT_SAYS(error_of([&] { find_weights((folder_ / "absent.pth").string()); }), "there is no file");
+}
+
+}  // namespace
+}  // namespace tessera
