@@ -88,7 +88,7 @@ void Trainer::train_one_step() {
   enter_phase(RankPhase::kLoading);
   const Batch batch = loader_->next();
   if (world_.is_first()) warn(first_labels_.look(batch));
-  const StepResult result = step_->run(batch, state_.step, total_steps_, steps_per_epoch_);
+  const StepResult result = step_->run(batch, {state_.step, total_steps_, steps_per_epoch_});
   ++state_.step;
   meter_->add(experiment_.train.batch_size, loader_->seconds_waited() - waited);
   state_.seconds = meter_->seconds();
