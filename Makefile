@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc)
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
-.PHONY: demo test test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
+.PHONY: demo test gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
 
 demo: build-app ## train a small U-Net on synthetic cells and open-able report
 	$(BUILD)/bin/tessera demo
@@ -13,7 +13,11 @@ test: build ## build everything and run all tests
 	TESSERA_SKIPPED=$(abspath $(BUILD))/skipped.txt ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) --output-junit tests.xml
 	@scripts/skipped-tests $(BUILD)
 
-test-gpu: build ## the tests that need a GPU, and those of all kernels on it; fails where there is none
+gpu: configure ## the CUDA plug-in, also where there is no GPU; needs nvcc of CUDA 13
+	@cmake -B $(BUILD) -DTESSERA_CUDA=ON
+	@cmake --build $(BUILD) -j $(JOBS) --target tessera_plugin
+
+test-gpu: build gpu ## the tests that need a GPU, and those of all kernels on it; fails where there is none
 	TESSERA_REQUIRE_GPU=1 ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L gpu
 
 test-interop: build ## make the fixtures afresh from the live Python libraries and compare
@@ -41,7 +45,7 @@ build-app: configure
 build: configure ## build everything
 	@cmake --build $(BUILD) -j $(JOBS)
 
-bundle: build ## a folder that runs on another machine with its own torch 2.11
+bundle: build gpu ## a folder that runs on another machine with its own torch 2.11
 	scripts/bundle $(BUILD)
 
 bench: build ## CPU training step beside PyTorch

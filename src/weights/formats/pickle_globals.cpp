@@ -101,8 +101,8 @@ void rebuild_tensor(PickleValue& made, const PickleValue& args, bool typed_by_ar
   made.tensor = std::make_unique<TensorRef>(*item(args, 0, PickleKind::kStorage, "a tensor without storage", file).tensor);
   TensorRef& tensor = *made.tensor;
   const PickleValue& offset = item(args, 1, PickleKind::kInt, "a tensor without offset", file);
-  TSR_CHECK(offset.text.empty() && offset.integer >= 0 && offset.integer <= kLargest, "{}: a tensor with an impossible offset",
-            file);
+  TSR_CHECK(offset.text.empty() && offset.integer >= 0 && offset.integer <= kLargestCount,
+            "{}: a tensor with an impossible offset", file);
   tensor.offset += offset.integer;  // of a storage that is itself a view
   tensor.sizes = whole_numbers(item(args, 2, PickleKind::kTuple, "a tensor without shape", file), "shape", file);
   tensor.strides = whole_numbers(item(args, 3, PickleKind::kTuple, "a tensor without strides", file), "stride", file);
@@ -200,8 +200,8 @@ void read_storage(PickleValue& made, const PickleValue& id, const std::string& f
   const PickleValue& count = item(id, 4, PickleKind::kInt, kBroken, file);
   const auto type = element_of_storage(global.text);
   TSR_CHECK(what == "storage" && type, "{}: storages of type {} cannot be read", file, global.text);
-  TSR_CHECK(count.text.empty() && count.integer >= 0 && count.integer <= kLargest / 8, "{}: a storage with an impossible size",
-            file);
+  TSR_CHECK(count.text.empty() && count.integer >= 0 && count.integer <= kLargestCount / 8,
+            "{}: a storage with an impossible size", file);
   made.tensor = std::make_unique<TensorRef>();
   made.tensor->type = *type;
   made.tensor->storage_key = item(id, 2, PickleKind::kString, kBroken, file).text;
@@ -210,7 +210,7 @@ void read_storage(PickleValue& made, const PickleValue& id, const std::string& f
   if (id.items.size() > 5 && id.items[5]->is(PickleKind::kTuple)) {
     const auto& view = *id.items[5];
     const int64_t offset = item(view, 1, PickleKind::kInt, kBroken, file).integer;
-    TSR_CHECK(offset >= 0 && offset <= kLargest, "{}: a storage with an impossible offset", file);
+    TSR_CHECK(offset >= 0 && offset <= kLargestCount, "{}: a storage with an impossible offset", file);
     made.tensor->offset = offset;
   }
 }

@@ -28,7 +28,7 @@ std::vector<int64_t> whole_numbers(const PickleValue& tuple, const char* what, c
   TSR_CHECK(tuple.items.size() <= kMostAxes, "{}: a tensor with {} axes", file, tuple.items.size());
   std::vector<int64_t> numbers;
   for (const PickleValue* one : tuple.items) {
-    TSR_CHECK(one->is(PickleKind::kInt) && one->text.empty() && one->integer >= 0 && one->integer <= kLargest,
+    TSR_CHECK(one->is(PickleKind::kInt) && one->text.empty() && one->integer >= 0 && one->integer <= kLargestCount,
               "{}: a tensor with an impossible {}", file, what);
     numbers.push_back(one->integer);
   }
@@ -57,7 +57,7 @@ void fill_array(PickleValue& array, const PickleValue& shape, const PickleValue&
   for (size_t i = 0; i < tensor.sizes.size(); ++i) {
     const size_t axis = fortran ? i : tensor.sizes.size() - 1 - i;
     tensor.strides[axis] = stride;
-    TSR_CHECK(tensor.sizes[axis] == 0 || stride <= kLargest / tensor.sizes[axis], "{}: an array with an impossible shape",
+    TSR_CHECK(tensor.sizes[axis] == 0 || stride <= kLargestCount / tensor.sizes[axis], "{}: an array with an impossible shape",
               file);
     stride *= std::max<int64_t>(tensor.sizes[axis], 1);
   }

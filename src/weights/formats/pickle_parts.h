@@ -2,17 +2,16 @@
 #include <string>
 #include <vector>
 
+#include "weights/formats/byte_reader.h"
 #include "weights/formats/pickle_value.h"
 
 // Pieces of pickles that several known callables share. `file` is for messages; all throw Error.
 namespace tessera {
 
-inline constexpr int64_t kLargest = int64_t{1} << 50;  // bytes and elements; keeps all products far from overflow
-
 // args[index], which must be of this kind; `what` says what else is wrong.
 const PickleValue& item(const PickleValue& args, size_t index, PickleKind kind, const char* what, const std::string& file);
 
-// A shape, strides: numbers from 0 to kLargest.
+// A shape, strides: numbers from 0 to kLargestCount.
 std::vector<int64_t> whole_numbers(const PickleValue& tuple, const char* what, const std::string& file);
 
 void become_opaque(PickleValue& value, const std::string& what);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "weights/formats/byte_reader.h"
 
 namespace tessera {
 namespace {
@@ -13,7 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kLargestHeader = 100'000'000;  // the limit of the format's own reader
-constexpr uint64_t kLargest = uint64_t{1} << 50;
 constexpr size_t kMostAxes = 64;
 
 uint64_t header_length(std::span<const uint8_t> bytes) {
@@ -28,7 +28,7 @@ std::vector<uint64_t> whole_numbers(const Json& entry, const char* field, const 
             "{}: expected dtype, shape and data_offsets", where);
   std::vector<uint64_t> numbers;
   for (const Json& one : entry.at(field)) {
-    TSR_CHECK(one.is_number_unsigned() && one.get<uint64_t>() <= kLargest, "{}: impossible {}", where, field);
+    TSR_CHECK(one.is_number_unsigned() && one.get<uint64_t>() <= uint64_t{kLargestCount}, "{}: impossible {}", where, field);
     numbers.push_back(one.get<uint64_t>());
   }
   return numbers;
@@ -46,7 +46,7 @@ SafetensorsHeader::Entry read_entry(const std::string& name, const Json& entry, 
             "{}: its data lies outside the file ({} bytes of data)", where, size);
   uint64_t bytes = size_of(*type);
   for (const uint64_t side : shape) {
-    TSR_CHECK(side == 0 || bytes <= kLargest / side, "{}: impossible shape", where);
+    TSR_CHECK(side == 0 || bytes <= uint64_t{kLargestCount} / side, "{}: impossible shape", where);
     bytes *= side;
   }
   TSR_CHECK(bytes == offsets[1] - offsets[0], "{}: its shape needs {} bytes, the file gives it {}", where, bytes,
