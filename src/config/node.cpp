@@ -154,6 +154,13 @@ Node load(const fs::path& path, std::vector<fs::path>& open) {
 
 }  // namespace
 
+Node::Node() = default;
+Node::Node(const Node&) = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(const Node&) = default;
+Node& Node::operator=(Node&&) noexcept = default;
+Node::~Node() = default;
+
 Node* Node::find(const std::string& key) {
   for (auto& [name, value] : map) {
     if (name == key) return &value;

@@ -24,6 +24,14 @@ struct Node {
   std::vector<std::pair<std::string, Node>> map;  // in file order
   Origin origin;
 
+  // Defined where the type is complete: a pair of an incomplete one must not be looked into before.
+  Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  ~Node();
+
   Node* find(const std::string& key);
   const Node* find(const std::string& key) const;
 };
