@@ -12,7 +12,7 @@ constexpr int kUnitWarps = 8;
 
 template <class T>
 struct UnitArgs {
-  const T *x, *slope;
+  const T *x, *grad_out;
   T* out;
   int64_t rows;
   int width;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(32 * kUnitWarps) unit_rows_kernel(UnitArgs<T> 
   }
 }
 
-// Traffic: x and the slope read once, x's gradient written once.
+// Traffic: x and grad_out read once, x's gradient written once.
 template <int kSize, class T>
 __global__ void __launch_bounds__(32 * kUnitWarps) unit_rows_backward_kernel(UnitArgs<T> a) {
   using C = Compute<T>;
@@ -51,20 +51,20 @@ __global__ void __launch_bounds__(32 * kUnitWarps) unit_rows_backward_kernel(Uni
   C squares = 0, products = 0;
 #pragma unroll 4
   for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
-    const Pack<T, kSize> x = load_pack<kSize>(a.x + begin + at), slope = load_pack<kSize>(a.slope + begin + at);
+    const Pack<T, kSize> x = load_pack<kSize>(a.x + begin + at), grad_out = load_pack<kSize>(a.grad_out + begin + at);
     for (int k = 0; k < kSize; ++k) {
       squares += static_cast<C>(x.value[k]) * static_cast<C>(x.value[k]);
-      products += static_cast<C>(x.value[k]) * static_cast<C>(slope.value[k]);
+      products += static_cast<C>(x.value[k]) * static_cast<C>(grad_out.value[k]);
     }
   }
   squares = warp_sum(squares);
-  const C share = warp_sum(products) / squares, scale = C(1) / sqrt(squares);
+  const C projection = warp_sum(products) / squares, scale = C(1) / sqrt(squares);
 #pragma unroll 4
   for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
     Pack<T, kSize> x = load_pack<kSize>(a.x + begin + at);
-    const Pack<T, kSize> slope = load_pack<kSize>(a.slope + begin + at);
+    const Pack<T, kSize> grad_out = load_pack<kSize>(a.grad_out + begin + at);
     for (int k = 0; k < kSize; ++k)
-      x.value[k] = static_cast<T>((static_cast<C>(slope.value[k]) - static_cast<C>(x.value[k]) * share) * scale);
+      x.value[k] = static_cast<T>((static_cast<C>(grad_out.value[k]) - static_cast<C>(x.value[k]) * projection) * scale);
     store_pack(a.out + begin + at, x);
   }
 }
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(32 * kUnitWarps) unit_rows_backward_kernel(Uni
 template <class T>
 void run_unit(const UnitArgs<T>& a, void (*packs)(UnitArgs<T>), void (*singles)(UnitArgs<T>)) {
   const bool fit =
-      a.width % (16 / static_cast<int>(sizeof(T))) == 0 && is_aligned(a.x) && is_aligned(a.slope) && is_aligned(a.out);
+      a.width % (16 / static_cast<int>(sizeof(T))) == 0 && is_aligned(a.x) && is_aligned(a.grad_out) && is_aligned(a.out);
   launch(fit ? packs : singles, blocks_for(a.rows, kUnitWarps), 32 * kUnitWarps, 0, a);
 }
 
@@ -89,12 +89,12 @@ at::Tensor unit_rows_cuda(const at::Tensor& x) {
   return out;
 }
 
-at::Tensor unit_rows_backward_cuda(const at::Tensor& slope, const at::Tensor& x) {
+at::Tensor unit_rows_backward_cuda(const at::Tensor& grad_out, const at::Tensor& x) {
   const DeviceGuard guard(x.device());
   const at::Tensor out = at::empty_like(x);
   if (x.numel() == 0) return out;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "unit_rows_backward", [&] {
-    run_unit<scalar_t>({x.const_data_ptr<scalar_t>(), slope.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(),
+    run_unit<scalar_t>({x.const_data_ptr<scalar_t>(), grad_out.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(),
                         x.numel() / x.size(-1), static_cast<int>(x.size(-1))},
                        unit_rows_backward_kernel<16 / sizeof(scalar_t), scalar_t>, unit_rows_backward_kernel<1, scalar_t>);
   });

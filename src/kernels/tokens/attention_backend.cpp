@@ -66,24 +66,24 @@ Attended attend(const Heads& in, SDPBackend backend) {
   }
 }
 
-Heads attend_backward(const at::Tensor& slope, const Heads& in, const Attended& kept, SDPBackend backend) {
+Heads attend_backward(const at::Tensor& grad_out, const Heads& in, const Attended& kept, SDPBackend backend) {
   const StrictWhereDeterministic strict;
   const int64_t tokens = in.q.size(2);
   std::tuple<at::Tensor, at::Tensor, at::Tensor> found;
   if (in.q.is_cpu()) {
-    found =
-        at::_scaled_dot_product_flash_attention_for_cpu_backward(slope, in.q, in.k, in.v, kept.out, kept.log_sums, 0.0, false);
+    found = at::_scaled_dot_product_flash_attention_for_cpu_backward(grad_out, in.q, in.k, in.v, kept.out, kept.log_sums, 0.0,
+                                                                     false);
   } else if (backend == SDPBackend::cudnn_attention) {
-    found = at::_scaled_dot_product_cudnn_attention_backward(slope, in.q, in.k, in.v, kept.out, kept.log_sums.unsqueeze(-1),
+    found = at::_scaled_dot_product_cudnn_attention_backward(grad_out, in.q, in.k, in.v, kept.out, kept.log_sums.unsqueeze(-1),
                                                              kept.seed, kept.offset, /*attn_bias=*/{}, kept.starts_q,
                                                              kept.starts_k, tokens, tokens, 0.0, false);
   } else if (backend == SDPBackend::efficient_attention) {
-    const auto all =
-        at::_scaled_dot_product_efficient_attention_backward(slope, in.q, in.k, in.v, /*attn_bias=*/{}, kept.out, kept.log_sums,
-                                                             kept.seed, kept.offset, 0.0, {true, true, true, false});
+    const auto all = at::_scaled_dot_product_efficient_attention_backward(grad_out, in.q, in.k, in.v, /*attn_bias=*/{},
+                                                                          kept.out, kept.log_sums, kept.seed, kept.offset, 0.0,
+                                                                          {true, true, true, false});
     found = {std::get<0>(all), std::get<1>(all), std::get<2>(all)};
   } else {
-    found = at::_scaled_dot_product_flash_attention_backward(slope, in.q, in.k, in.v, kept.out, kept.log_sums, kept.starts_q,
+    found = at::_scaled_dot_product_flash_attention_backward(grad_out, in.q, in.k, in.v, kept.out, kept.log_sums, kept.starts_q,
                                                              kept.starts_k, tokens, tokens, 0.0, false, kept.seed, kept.offset);
   }
   return {std::get<0>(found), std::get<1>(found), std::get<2>(found)};

@@ -28,7 +28,7 @@ struct Attended {
 
 Attended attend(const Heads& in, at::SDPBackend backend);
 
-// The gradients of q, k and v.
-Heads attend_backward(const at::Tensor& slope, const Heads& in, const Attended& kept, at::SDPBackend backend);
+// The gradients of q, k and v. grad_out: (N, heads, T, d).
+Heads attend_backward(const at::Tensor& grad_out, const Heads& in, const Attended& kept, at::SDPBackend backend);
 
 }  // namespace tessera

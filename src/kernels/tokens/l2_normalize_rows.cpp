@@ -23,9 +23,10 @@ at::Tensor unit_rows_cpu(const at::Tensor& x) {
   return (wide / wide.norm(2, -1, /*keepdim=*/true)).to(x.scalar_type());
 }
 
-// With u = x / |x|: dx = (slope - u (u . slope)) / |x|.
-at::Tensor unit_rows_backward_cpu(const at::Tensor& slope, const at::Tensor& x) {
-  const at::Tensor wide = in_sum_type(x), norm = wide.norm(2, -1, /*keepdim=*/true), unit = wide / norm, g = in_sum_type(slope);
+// With u = x / |x|: grad_x = (grad_out - u (u . grad_out)) / |x|.
+at::Tensor unit_rows_backward_cpu(const at::Tensor& grad_out, const at::Tensor& x) {
+  const at::Tensor wide = in_sum_type(x), norm = wide.norm(2, -1, /*keepdim=*/true), unit = wide / norm,
+                   g = in_sum_type(grad_out);
   return ((g - unit * (unit * g).sum(-1, /*keepdim=*/true)) / norm).to(x.scalar_type());
 }
 
@@ -36,11 +37,11 @@ struct UnitRowsFunction : torch::autograd::Function<UnitRowsFunction> {
     ctx->save_for_backward({x});
     return op.call(x);
   }
-  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& slopes) {
+  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::unit_rows_backward");
     const auto saved = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    return {op.call(slopes[0].contiguous(), saved[0])};
+    return {op.call(grad_outputs[0].contiguous(), saved[0])};
   }
 };
 
@@ -54,7 +55,7 @@ at::Tensor unit_rows(const at::Tensor& x) {
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("unit_rows(Tensor x) -> Tensor");
-  m.def("unit_rows_backward(Tensor slope, Tensor x) -> Tensor");
+  m.def("unit_rows_backward(Tensor grad_out, Tensor x) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("unit_rows", unit_rows_cpu);
