@@ -36,9 +36,9 @@ TEST_P(PatchConv, EqualsTheConvolutionInFloat64) {
     EXPECT_TRUE(ours.is_contiguous(last));
     const double scale = expected.abs().max().item<double>();
     EXPECT_LE((ours.to(at::kDouble) - expected).abs().max().item<double>(), tolerance * scale);
-    const at::Tensor slope = torch::randn(expected.sizes(), options).contiguous(last);
-    const at::Tensor found = torch::autograd::grad({ours}, {weight}, {slope})[0];
-    const at::Tensor wanted = torch::autograd::grad({expected}, {wide_weight}, {slope.to(at::kDouble)})[0];
+    const at::Tensor grad_out = torch::randn(expected.sizes(), options).contiguous(last);
+    const at::Tensor found = torch::autograd::grad({ours}, {weight}, {grad_out})[0];
+    const at::Tensor wanted = torch::autograd::grad({expected}, {wide_weight}, {grad_out.to(at::kDouble)})[0];
     EXPECT_TRUE(found.is_contiguous(last));
     EXPECT_LE((found.to(at::kDouble) - wanted).abs().max().item<double>(), tolerance * wanted.abs().max().item<double>());
   }

@@ -39,9 +39,9 @@ TEST_P(DoubleJoin, EqualsTheTransposedConvolutionBesideTheSkip) {
   for (const at::Tensor& input : inputs) wide.push_back(input.detach().to(at::kDouble).requires_grad_());
   const at::Tensor expected = at::cat({at::conv_transpose2d(wide[0], wide[1], wide[2], 2), wide[3]}, 1);
   EXPECT_TRUE(at::allclose(ours.detach().to(at::kDouble), expected, tolerance, tolerance));
-  const at::Tensor slope = torch::randn(expected.sizes(), options).contiguous(last);
-  const auto found = torch::autograd::grad({ours}, inputs, {slope});
-  const auto wanted = torch::autograd::grad({expected}, wide, {slope.to(at::kDouble)});
+  const at::Tensor grad_out = torch::randn(expected.sizes(), options).contiguous(last);
+  const auto found = torch::autograd::grad({ours}, inputs, {grad_out});
+  const auto wanted = torch::autograd::grad({expected}, wide, {grad_out.to(at::kDouble)});
   for (size_t i = 0; i < found.size(); ++i) {
     const double scale = wanted[i].abs().max().item<double>();
     EXPECT_TRUE(at::allclose(found[i].to(at::kDouble), wanted[i], tolerance, tolerance * scale)) << "gradient " << i;
@@ -66,8 +66,8 @@ TEST(DoubleJoin, FillsTheRoomBesideTheSkip) {
   const at::Tensor joined = double_join(x, weight, bias, leaf, room.room);
   EXPECT_EQ(joined.const_data_ptr(), room.room.const_data_ptr());
   EXPECT_TRUE(joined.equal(double_join(x, weight, bias, skip)));
-  const at::Tensor slope = torch::randn_like(joined);
-  EXPECT_TRUE(torch::autograd::grad({joined}, {leaf}, {slope})[0].equal(slope.narrow(1, 16, 24)));
+  const at::Tensor grad_out = torch::randn_like(joined);
+  EXPECT_TRUE(torch::autograd::grad({joined}, {leaf}, {grad_out})[0].equal(grad_out.narrow(1, 16, 24)));
   EXPECT_THROW(double_join(x, weight, bias, skip, room.room), Error);
 }
 

@@ -124,11 +124,11 @@ TEST(PixelwiseLoss, SoftmaxSumsEqualPlainOps) {
   for_each_case([](auto&& logits_of) {
     for (const auto type : {at::kDouble, at::kFloat, at::kBFloat16}) {
       const at::Tensor logits = logits_of(type), labels = labels_for(logits);
-      const at::Tensor slopes = at::randn({2, logits.size(1)}, at::kDouble).to(test_device());
+      const at::Tensor grad_out = at::randn({2, logits.size(1)}, at::kDouble).to(test_device());
       const auto sums = [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels); };
-      const Derivative fused = differentiate(logits, sums, slopes), again = differentiate(logits, sums, slopes);
+      const Derivative fused = differentiate(logits, sums, grad_out), again = differentiate(logits, sums, grad_out);
       const Derivative plain = differentiate(
-          logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels); }, slopes);
+          logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels); }, grad_out);
       const double tolerance = type == at::kDouble ? 1e-11 : 3e-6, rounded = type == at::kBFloat16 ? 1e-2 : tolerance;
       EXPECT_LT(largest_difference(fused.value, plain.value), tolerance * std::max(1.0, plain.value.max().item<double>()));
       EXPECT_LT(largest_difference(fused.gradient, plain.gradient),

@@ -124,15 +124,11 @@ SplitTokens add_layer_norm_split(const at::Tensor& x, const at::Tensor& branch, 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "add_layer_norm(Tensor x, Tensor? branch, Tensor? branch_bias, Tensor weight, Tensor bias, float eps, ScalarType type, "
-      "int head) -> (Tensor "
-      "sum, "
-      "Tensor normalized, Tensor rest, Tensor mean, Tensor rstd)");
+      "int head) -> (Tensor sum, Tensor normalized, Tensor rest, Tensor mean, Tensor rstd)");
   m.def(
       "add_layer_norm_backward(Tensor? grad_out, Tensor? grad_rest, Tensor? grad_sum, Tensor sum, Tensor mean, Tensor rstd, "
-      "Tensor "
-      "weight, ScalarType branch_type, int head, bool branch_sums) -> (Tensor grad_x, Tensor grad_branch, Tensor grad_weight, "
-      "Tensor grad_bias, "
-      "Tensor grad_branch_bias)");
+      "Tensor weight, ScalarType branch_type, int head, bool branch_sums) -> (Tensor grad_x, Tensor grad_branch, Tensor "
+      "grad_weight, Tensor grad_bias, Tensor grad_branch_bias)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("add_layer_norm", add_layer_norm_cpu);

@@ -70,9 +70,9 @@ TEST(BatchNorm, ResidualAndReluInOneOperation) {
   for (const bool training : {true, false}) {
     norm->train(training);
     const at::Tensor x = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_();
-    const at::Tensor residual = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_(), slope = torch::randn_like(x);
+    const at::Tensor residual = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_(), grad_out = torch::randn_like(x);
     const auto gradients = [&](const at::Tensor& y, const std::vector<at::Tensor>& of) {
-      return torch::autograd::grad({y}, of, {slope});
+      return torch::autograd::grad({y}, of, {grad_out});
     };
     const auto expect_same = [&](const at::Tensor& fused, const at::Tensor& plain, const std::vector<at::Tensor>& of) {
       EXPECT_TRUE(torch::allclose(fused, plain, 1e-12, 1e-12));
@@ -92,7 +92,7 @@ TEST(BatchNorm, BiasBeforeItIsNotAdded) {
   BatchNorm2d norm(5), added(5);
   for (torch::nn::Module* module : std::initializer_list<torch::nn::Module*>{conv.get(), norm.get(), added.get()})
     module->to(torch::kDouble);
-  const at::Tensor x = torch::randn({6, 3, 5, 7}, torch::kDouble), slope = torch::randn({6, 5, 5, 7}, torch::kDouble);
+  const at::Tensor x = torch::randn({6, 3, 5, 7}, torch::kDouble), grad_out = torch::randn({6, 5, 5, 7}, torch::kDouble);
   const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
   for (int step = 0; step < 3; ++step) {
     const StepContextGuard context({.segments = norm_segments(6, 2)});
@@ -100,8 +100,8 @@ TEST(BatchNorm, BiasBeforeItIsNotAdded) {
     EXPECT_TRUE(torch::allclose(ours, expected, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_mean, added->running_mean, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_var, added->running_var, 1e-12, 1e-12));
-    const auto found = torch::autograd::grad({ours}, parameters, {slope});
-    const auto wanted = torch::autograd::grad({expected}, parameters, {slope});
+    const auto found = torch::autograd::grad({ours}, parameters, {grad_out});
+    const auto wanted = torch::autograd::grad({expected}, parameters, {grad_out});
     EXPECT_TRUE(torch::allclose(found[0], wanted[0], 1e-10, 1e-12));
     EXPECT_TRUE(found[1].equal(torch::zeros_like(found[1])));
     EXPECT_LT(wanted[1].abs().max().item<double>(), 1e-12);
@@ -130,9 +130,9 @@ TEST(BatchNorm, PoolsWhatItNormalises) {
     EXPECT_TRUE(torch::allclose(ours.pooled, pooled, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_mean, other->running_mean, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_var, other->running_var, 1e-12, 1e-12));
-    const std::vector<at::Tensor> slopes{torch::randn_like(pooled), torch::randn_like(y)};
-    const auto found = torch::autograd::grad({ours.pooled, ours.y}, parameters, slopes);
-    const auto wanted = torch::autograd::grad({pooled, y}, parameters, slopes);
+    const std::vector<at::Tensor> grad_outputs{torch::randn_like(pooled), torch::randn_like(y)};
+    const auto found = torch::autograd::grad({ours.pooled, ours.y}, parameters, grad_outputs);
+    const auto wanted = torch::autograd::grad({pooled, y}, parameters, grad_outputs);
     EXPECT_TRUE(torch::allclose(found[0], wanted[0], 1e-10, 1e-12));
     EXPECT_TRUE(found[1].equal(torch::zeros_like(found[1])));
   }
