@@ -170,15 +170,15 @@ std::vector<at::Tensor> adaptive_pools_cuda(const at::Tensor& x, at::IntArrayRef
   return results;
 }
 
-at::Tensor adaptive_pools_backward_cuda(at::TensorList gradients, at::IntArrayRef size) {
-  const at::Tensor& first = gradients[0];
+at::Tensor adaptive_pools_backward_cuda(at::TensorList grad_outputs, at::IntArrayRef size) {
+  const at::Tensor& first = grad_outputs[0];
   const DeviceGuard guard(first.device());
   std::vector<int64_t> bins;
   std::vector<at::Tensor> kept;
   Grids grids{};
-  for (const at::Tensor& gradient : gradients) {
-    bins.push_back(gradient.size(2));
-    kept.push_back(gradient.contiguous(at::MemoryFormat::ChannelsLast));
+  for (const at::Tensor& grad_out : grad_outputs) {
+    bins.push_back(grad_out.size(2));
+    kept.push_back(grad_out.contiguous(at::MemoryFormat::ChannelsLast));
     grids.data[kept.size() - 1] = const_cast<void*>(kept.back().const_data_ptr());
   }
   const PoolPlan plan = pool_plan(size[0], size[1], bins);
@@ -186,7 +186,7 @@ at::Tensor adaptive_pools_backward_cuda(at::TensorList gradients, at::IntArrayRe
       at::empty({first.size(0), first.size(1), size[0], size[1]}, first.options(), at::MemoryFormat::ChannelsLast);
   if (result.numel() == 0) return result;
   bool whole = takes_vectors(result);
-  for (const at::Tensor& gradient : kept) whole = whole && reinterpret_cast<uintptr_t>(gradient.const_data_ptr()) % 16 == 0;
+  for (const at::Tensor& grad_out : kept) whole = whole && reinterpret_cast<uintptr_t>(grad_out.const_data_ptr()) % 16 == 0;
   const int vectors = static_cast<int>(first.size(1)) / (whole ? kVector : 1);
   const int tile_columns = static_cast<int>(std::clamp<int64_t>(kBlockVectors / vectors, 1, size[1]));
   const int tiles = static_cast<int>(divide_up(size[1], tile_columns));

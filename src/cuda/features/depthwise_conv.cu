@@ -9,8 +9,8 @@
 
 // Depthwise 3x3 convolution, see kernels/features/depthwise_conv.h. Traffic, with s the bytes of x: forward 2 s, backward 3 s.
 // A block brings its window into shared memory with all copies on their way at once; a thread slides over a chain of pixels and
-// uses each value that it reads for the three pixels beside one another. Both gradients come from one pass: the window is the
-// slope's, and what stands around a pixel makes its gradient and, times the pixel, a share of the weight's.
+// uses each value that it reads for the three pixels beside one another. Both gradients come from one pass: the window is
+// grad_out's, and what stands around a pixel makes its gradient and, times the pixel, a part of the weight's.
 
 namespace tessera {
 namespace {
@@ -19,11 +19,11 @@ constexpr int kTaps = 9;
 
 template <class S>
 struct DepthwiseArgs {
-  const S* source;       // x, or backward the slope
+  const S* source;       // x, or backward grad_out
   const Sum<S>* weight;  // (channels, 9)
   S* result;             // the convolution, or backward x's gradient
   const S* x;            // backward only
-  Sum<S>* parts;         // backward only: (tiles, channels, 9), shares of the weight's gradient
+  Sum<S>* parts;         // backward only: (tiles, channels, 9), parts of the weight's gradient
 };
 
 template <int V, class T>
@@ -245,26 +245,26 @@ at::Tensor depthwise_conv_cuda(const at::Tensor& x, const at::Tensor& weight, in
   return laid_out_as(x, result);
 }
 
-std::tuple<at::Tensor, at::Tensor> depthwise_conv_backward_cuda(const at::Tensor& slope, const at::Tensor& x,
+std::tuple<at::Tensor, at::Tensor> depthwise_conv_backward_cuda(const at::Tensor& grad_out, const at::Tensor& x,
                                                                 const at::Tensor& weight, int64_t dilation) {
   const DeviceGuard guard(x.device());
-  const at::Tensor pixels = in_pixels(x), slopes = in_pixels(slope), taps = in_taps(weight);
-  const at::Tensor dx = at::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
-  if (dx.numel() == 0) return {dx, at::zeros_like(weight)};
-  const at::Tensor dweight = at::empty(weight.sizes(), weight.options());
+  const at::Tensor pixels = in_pixels(x), grad_pixels = in_pixels(grad_out), taps = in_taps(weight);
+  const at::Tensor grad_x = at::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
+  if (grad_x.numel() == 0) return {grad_x, at::zeros_like(weight)};
+  const at::Tensor grad_weight = at::empty(weight.sizes(), weight.options());
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "depthwise_conv_backward", [&] {
     using T = Sum<scalar_t>;
-    const bool whole = is_whole(pixels) && is_whole(slopes);
+    const bool whole = is_whole(pixels) && is_whole(grad_pixels);
     const DepthwisePlan plan = plan_for<scalar_t, true>(x, dilation, whole);
     const int64_t tiles = plan.tiles(x.size(0));
     const at::Tensor parts = at::empty({tiles, weight.numel()}, weight.options());
-    const DepthwiseArgs<scalar_t> a{slopes.const_data_ptr<scalar_t>(), taps.const_data_ptr<T>(),
-                                    dx.mutable_data_ptr<scalar_t>(), pixels.const_data_ptr<scalar_t>(),
+    const DepthwiseArgs<scalar_t> a{grad_pixels.const_data_ptr<scalar_t>(), taps.const_data_ptr<T>(),
+                                    grad_x.mutable_data_ptr<scalar_t>(), pixels.const_data_ptr<scalar_t>(),
                                     parts.mutable_data_ptr<T>()};
     start_depthwise<scalar_t, true>(a, plan, tiles, whole);
-    column_sums(parts.const_data_ptr<T>(), dweight.mutable_data_ptr<T>(), tiles, weight.numel());
+    column_sums(parts.const_data_ptr<T>(), grad_weight.mutable_data_ptr<T>(), tiles, weight.numel());
   });
-  return {laid_out_as(x, dx), dweight};
+  return {laid_out_as(x, grad_x), grad_weight};
 }
 
 }  // namespace

@@ -29,10 +29,10 @@ struct PoolsFunction : torch::autograd::Function<PoolsFunction> {
     ctx->saved_data["size"] = x.sizes().slice(2).vec();
     return call_pools(x, bins);
   }
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::adaptive_pools_backward");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    return {op.call(gradients, ctx->saved_data["size"].toIntVector()), {}};
+    return {op.call(grad_outputs, ctx->saved_data["size"].toIntVector()), {}};
   }
 };
 
@@ -52,7 +52,7 @@ std::vector<at::Tensor> adaptive_pools(const at::Tensor& x, at::IntArrayRef bins
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("adaptive_pools(Tensor x, int[] bins) -> Tensor[]");
-  m.def("adaptive_pools_backward(Tensor[] gradients, int[] size) -> Tensor");
+  m.def("adaptive_pools_backward(Tensor[] grad_outputs, int[] size) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("adaptive_pools", adaptive_pools_cpu);

@@ -37,12 +37,12 @@ struct MaxPoolFunction : torch::autograd::Function<MaxPoolFunction> {
     ctx->set_materialize_grads(false);
     return keep ? variable_list{result, x} : variable_list{result};
   }
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::max_pool_backward");
-    const at::Tensor kept = gradients.size() > 1 ? gradients[1] : at::Tensor();
-    if (!gradients[0].defined()) return {kept, {}, {}, {}};
+    const at::Tensor kept = grad_outputs.size() > 1 ? grad_outputs[1] : at::Tensor();
+    if (!grad_outputs[0].defined()) return {kept, {}, {}, {}};
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    return {op.call(gradients[0].contiguous(at::MemoryFormat::ChannelsLast), ctx->get_saved_variables()[0],
+    return {op.call(grad_outputs[0].contiguous(at::MemoryFormat::ChannelsLast), ctx->get_saved_variables()[0],
                     ctx->saved_data["window"].toIntVector(), ctx->saved_data["size"].toIntVector(),
                     kept.defined() ? OptionalTensor(kept) : std::nullopt),
             {},
@@ -92,7 +92,7 @@ std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const P
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("max_pool(Tensor x, int[] window, int[] size, bool with_positions) -> (Tensor result, Tensor positions)");
-  m.def("max_pool_backward(Tensor gradient, Tensor positions, int[] window, int[] size, Tensor? added) -> Tensor");
+  m.def("max_pool_backward(Tensor grad_out, Tensor positions, int[] window, int[] size, Tensor? added) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("max_pool", max_pool_cpu);

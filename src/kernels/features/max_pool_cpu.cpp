@@ -61,15 +61,15 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cpu(const at::Tensor& x, at::IntArra
   return {out, positions};
 }
 
-at::Tensor max_pool_backward_cpu(const at::Tensor& gradient, const at::Tensor& positions, at::IntArrayRef window,
+at::Tensor max_pool_backward_cpu(const at::Tensor& grad_out, const at::Tensor& positions, at::IntArrayRef window,
                                  at::IntArrayRef size, const std::optional<at::Tensor>& added) {
-  const int64_t channels = gradient.size(1), out_height = gradient.size(2), out_width = gradient.size(3);
+  const int64_t channels = grad_out.size(1), out_height = grad_out.size(2), out_width = grad_out.size(3);
   const at::Tensor out =
-      at::empty({gradient.size(0), channels, size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
+      at::empty({grad_out.size(0), channels, size[0], size[1]}, grad_out.options(), at::MemoryFormat::ChannelsLast);
   const PoolWindows rows{window[0], window[1], window[2], size[0], out_height};
   const PoolWindows columns{window[0], window[1], window[2], size[1], out_width};
-  kLoops.with(gradient, [&]<class S>(const MaxPoolLoops<S>& loops) {
-    const auto* const from = static_cast<const S*>(gradient.const_data_ptr());
+  kLoops.with(grad_out, [&]<class S>(const MaxPoolLoops<S>& loops) {
+    const auto* const from = static_cast<const S*>(grad_out.const_data_ptr());
     const uint8_t* const at = positions.const_data_ptr<uint8_t>();
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
     for_rows(out, [&](int64_t n, int64_t y) {

@@ -45,14 +45,14 @@ struct PatchConvFunction : torch::autograd::Function<PatchConvFunction> {
     return rows.mm(matrix.t()).view({x.size(0), height, -1, outputs}).permute({0, 3, 1, 2});
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const std::vector<int64_t> size = ctx->saved_data["size"].toIntVector();
     const at::Tensor rows = ctx->get_saved_variables()[0];
-    const at::Tensor slope = gradients[0].permute({0, 2, 3, 1}).reshape({-1, size[0]});
-    const at::Tensor dmatrix = slope.t().mm(rows).narrow(1, 0, size[1] * size[2] * size[3]).contiguous();
-    return {{}, dmatrix.view({size[0], size[2], size[3], size[1]}).permute({0, 3, 1, 2}), {}};
+    const at::Tensor grad_rows = grad_outputs[0].permute({0, 2, 3, 1}).reshape({-1, size[0]});
+    const at::Tensor grad_matrix = grad_rows.t().mm(rows).narrow(1, 0, size[1] * size[2] * size[3]).contiguous();
+    return {{}, grad_matrix.view({size[0], size[2], size[3], size[1]}).permute({0, 3, 1, 2}), {}};
   }
 };
 

@@ -61,7 +61,7 @@ void pool(const PoolLoops<S, T>& loops, const at::Tensor& x, const PoolPlan& pla
 }
 
 template <class S, class T>
-void spread(const PoolLoops<S, T>& loops, const std::vector<at::Tensor>& gradients, const PoolPlan& plan,
+void spread(const PoolLoops<S, T>& loops, const std::vector<at::Tensor>& grad_outputs, const PoolPlan& plan,
             const at::Tensor& out) {
   const PoolAxis& rows = plan.rows;
   const PoolAxis& columns = plan.columns;
@@ -76,7 +76,7 @@ void spread(const PoolLoops<S, T>& loops, const std::vector<at::Tensor>& gradien
       for (int x = 0; x < columns.cells; ++x) {
         std::fill(sum.begin(), sum.end(), T(0));
         for (int g = 0; g < plan.grids; ++g) {
-          const S* const grid = static_cast<const S*>(gradients[static_cast<size_t>(g)].const_data_ptr());
+          const S* const grid = static_cast<const S*>(grad_outputs[static_cast<size_t>(g)].const_data_ptr());
           for (int i = 0; i < plan.bins[g]; ++i) {
             for (int j = 0; j < plan.bins[g]; ++j) {
               const int row = plan.first[g] + i, column = plan.first[g] + j;
@@ -110,19 +110,19 @@ std::vector<at::Tensor> adaptive_pools_cpu(const at::Tensor& x, at::IntArrayRef 
   return results;
 }
 
-at::Tensor adaptive_pools_backward_cpu(at::TensorList gradients, at::IntArrayRef size) {
-  const at::Tensor& first = gradients[0];
+at::Tensor adaptive_pools_backward_cpu(at::TensorList grad_outputs, at::IntArrayRef size) {
+  const at::Tensor& first = grad_outputs[0];
   std::vector<int64_t> bins;
   std::vector<at::Tensor> whole;
-  for (const at::Tensor& gradient : gradients) {
-    bins.push_back(gradient.size(2));
-    whole.push_back(gradient.contiguous(at::MemoryFormat::ChannelsLast));
+  for (const at::Tensor& grad_out : grad_outputs) {
+    bins.push_back(grad_out.size(2));
+    whole.push_back(grad_out.contiguous(at::MemoryFormat::ChannelsLast));
   }
   const at::Tensor out =
       at::empty({first.size(0), first.size(1), size[0], size[1]}, first.options(), at::MemoryFormat::ChannelsLast);
   if (first.scalar_type() == at::kHalf) {
     out.zero_();
-    for (const at::Tensor& gradient : whole) out.add_(at::_adaptive_avg_pool2d_backward(gradient, out));
+    for (const at::Tensor& grad_out : whole) out.add_(at::_adaptive_avg_pool2d_backward(grad_out, out));
     return out;
   }
   kLoops.with(first, [&](const auto& table) { spread(table, whole, pool_plan(size[0], size[1], bins), out); });

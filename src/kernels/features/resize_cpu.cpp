@@ -110,19 +110,19 @@ at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align
   return out;
 }
 
-at::Tensor resize_bilinear_backward_cpu(const at::Tensor& gradient, at::IntArrayRef size, bool align_corners) {
-  const int64_t images = gradient.size(0), channels = gradient.size(1), height = size[0], width = size[1];
+at::Tensor resize_bilinear_backward_cpu(const at::Tensor& grad_out, at::IntArrayRef size, bool align_corners) {
+  const int64_t images = grad_out.size(0), channels = grad_out.size(1), height = size[0], width = size[1];
   const std::vector<int64_t> shape = {images, channels, height, width};
-  if (!takes_loops(gradient, height * width, gradient.size(2) * gradient.size(3))) {
-    return at::upsample_bilinear2d_backward(gradient, gradient.sizes().slice(2), shape, align_corners);
+  if (!takes_loops(grad_out, height * width, grad_out.size(2) * grad_out.size(3))) {
+    return at::upsample_bilinear2d_backward(grad_out, grad_out.sizes().slice(2), shape, align_corners);
   }
-  const at::Tensor out = at::empty(shape, gradient.options(), at::MemoryFormat::ChannelsLast);
-  kLoops.with(gradient, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
-    const int64_t out_width = gradient.size(3);
-    const Readers<T> rows(height, gradient.size(2), align_corners), columns(width, out_width, align_corners);
-    const auto* const from = static_cast<const S*>(gradient.const_data_ptr());
+  const at::Tensor out = at::empty(shape, grad_out.options(), at::MemoryFormat::ChannelsLast);
+  kLoops.with(grad_out, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
+    const int64_t out_width = grad_out.size(3);
+    const Readers<T> rows(height, grad_out.size(2), align_corners), columns(width, out_width, align_corners);
+    const auto* const from = static_cast<const S*>(grad_out.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
-    const int64_t cost = 2 * gradient.size(2) / height * out_width * channels;
+    const int64_t cost = 2 * grad_out.size(2) / height * out_width * channels;
     for_rows<T>(images * height, cost, (out_width + 1) * channels, [&](int64_t row, T* scratch) {
       const int64_t n = row / height;
       const auto y = static_cast<size_t>(row % height);
@@ -131,8 +131,8 @@ at::Tensor resize_bilinear_backward_cpu(const at::Tensor& gradient, at::IntArray
         std::fill(result, result + width * channels, S{});
         return;
       }
-      loops.backward({from + n * gradient.stride(0) + rows.begin[y] * gradient.stride(2), gradient.stride(2),
-                      gradient.stride(3), out_width, channels, rows.end[y] - rows.begin[y], rows.share.data() + rows.offset[y],
+      loops.backward({from + n * grad_out.stride(0) + rows.begin[y] * grad_out.stride(2), grad_out.stride(2),
+                      grad_out.stride(3), out_width, channels, rows.end[y] - rows.begin[y], rows.share.data() + rows.offset[y],
                       columns.view(), result, width, scratch});
     });
   });

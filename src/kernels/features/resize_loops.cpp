@@ -67,11 +67,11 @@ void backward(const ResizeGradientRow<S, T>& row) {
     constexpr int64_t kStretch = 2048;
     for (int64_t c = 0; c < row.out_width * n; c += kStretch) {
       const int64_t left = row.out_width * n - c;
-      weighted_sum(row.scratch + c, row.gradient + c, row.stride_y, row.row_share, row.rows, left < kStretch ? left : kStretch);
+      weighted_sum(row.scratch + c, row.grad_out + c, row.stride_y, row.row_share, row.rows, left < kStretch ? left : kStretch);
     }
   } else {
     for (int64_t x = 0; x < row.out_width; ++x) {
-      weighted_sum(row.scratch + x * n, row.gradient + x * row.stride_x, row.stride_y, row.row_share, row.rows, n);
+      weighted_sum(row.scratch + x * n, row.grad_out + x * row.stride_x, row.stride_y, row.row_share, row.rows, n);
     }
   }
   for (int64_t x = 0; x < row.width; ++x) {

@@ -28,7 +28,7 @@ struct ReadersView {
 // One row of the input's gradient, gathered from the output rows [begin, end) that read it.
 template <class S, class T>
 struct ResizeGradientRow {
-  const S* gradient;  // of output row `begin`
+  const S* grad_out;  // of output row `begin`
   int64_t stride_y, stride_x, out_width, channels;
   int64_t rows;
   const T* row_share;

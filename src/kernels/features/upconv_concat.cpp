@@ -63,18 +63,18 @@ struct DoubleJoinFunction : torch::autograd::Function<DoubleJoinFunction> {
     return out;
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<TakeOp>("tessera::take_doubled");
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const variable_list saved = ctx->get_saved_variables();
-    const at::Tensor &rows = saved[0], &matrix = saved[1], &slope = gradients[0];
+    const at::Tensor &rows = saved[0], &matrix = saved[1], &grad_out = grad_outputs[0];
     const int64_t inputs = matrix.size(0), channels = matrix.size(1) / 4;
-    const auto [slopes, dbias] = op.call(slope.narrow(1, 0, channels));
-    at::Tensor dx, dweight;
-    if (ctx->needs_input_grad(0)) dx = image_of_rows(slopes.mm(matrix.t()), ctx->saved_data["size"].toIntVector());
-    if (ctx->needs_input_grad(1)) dweight = rows.t().mm(slopes).view({inputs, 2, 2, channels}).permute({0, 3, 1, 2});
-    return {dx, dweight, dbias, slope.narrow(1, channels, slope.size(1) - channels), {}};
+    const auto [grad_rows, grad_bias] = op.call(grad_out.narrow(1, 0, channels));
+    at::Tensor grad_x, grad_weight;
+    if (ctx->needs_input_grad(0)) grad_x = image_of_rows(grad_rows.mm(matrix.t()), ctx->saved_data["size"].toIntVector());
+    if (ctx->needs_input_grad(1)) grad_weight = rows.t().mm(grad_rows).view({inputs, 2, 2, channels}).permute({0, 3, 1, 2});
+    return {grad_x, grad_weight, grad_bias, grad_out.narrow(1, channels, grad_out.size(1) - channels), {}};
   }
 };
 
