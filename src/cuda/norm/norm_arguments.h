@@ -51,8 +51,8 @@ void launch_form(Kernel kernel, const NormRows& rows, int pack, const NormShape&
 }
 
 template <class T>
-SumResults<T> results_in(const at::Tensor& means, const at::Tensor& weight_grad, const at::Tensor& bias_grad, size_t first) {
-  return {pairs_of(means, first), weight_grad.mutable_data_ptr<T>(), bias_grad.mutable_data_ptr<T>(), first > 0};
+SumResults<T> results_in(const at::Tensor& means, const at::Tensor& grad_weight, const at::Tensor& grad_bias, size_t first) {
+  return {pairs_of(means, first), grad_weight.mutable_data_ptr<T>(), grad_bias.mutable_data_ptr<T>(), first > 0};
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     return y;
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const auto holder = ctx->saved_data["kept"].toCapsule();
     const auto& kept = static_cast<const Kept&>(*holder);
     const NormActOptions& options = kept.options;
@@ -78,26 +78,28 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     const bool wants_sums =
         ctx->needs_input_grad(of_weight) || ctx->needs_input_grad(of_weight + 1) || (wants_x && !options.constant_moments);
     const bool fused = takes_kernels(x, weight);
-    at::Tensor dy = gradients[0], means, weight_grad, bias_grad;
+    at::Tensor grad_out = grad_outputs[0], means, grad_weight, grad_bias;
     bool gate = options.relu;
     if (wants_sums || y.defined()) {
       at::Tensor gated;
-      std::tie(means, weight_grad, bias_grad, gated) = call_norm_act_sums(
-          fused, dy, x, y.defined() ? OptionalTensor(y) : std::nullopt, moments, weight, bias, ends, options.eps, options.relu);
+      std::tie(means, grad_weight, grad_bias, gated) =
+          call_norm_act_sums(fused, grad_out, x, y.defined() ? OptionalTensor(y) : std::nullopt, moments, weight, bias, ends,
+                             options.eps, options.relu);
       if (y.defined()) {
-        dy = gated;
+        grad_out = gated;
         gate = false;
       }
     }
-    if (!options.silent.empty() && means.defined()) silence_groups(options, x, means, weight_grad, bias_grad);
+    if (!options.silent.empty() && means.defined()) silence_groups(options, x, means, grad_weight, grad_bias);
     if (options.exchange && wants_x && !options.constant_moments) options.exchange(means);
-    at::Tensor dx;
+    at::Tensor grad_x;
     if (wants_x) {
-      dx = call_norm_act_backward(fused, dy, x, moments, options.constant_moments ? std::nullopt : OptionalTensor(means),
-                                  weight, bias, ends, options.eps, gate);
-      for (const int64_t group : options.silent) samples_of_group(dx, options, group).zero_();
+      grad_x =
+          call_norm_act_backward(fused, grad_out, x, moments, options.constant_moments ? std::nullopt : OptionalTensor(means),
+                                 weight, bias, ends, options.eps, gate);
+      for (const int64_t group : options.silent) samples_of_group(grad_x, options, group).zero_();
     }
-    return {dx, wants_residual ? dy : at::Tensor(), weight_grad, bias_grad, {}, {}};
+    return {grad_x, wants_residual ? grad_out : at::Tensor(), grad_weight, grad_bias, {}, {}};
   }
 };
 
@@ -131,13 +133,15 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "norm_act(Tensor x, Tensor? residual, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, bool relu) -> "
       "Tensor");
-  // means: over each group, of dy' and of dy' * normalised x, where dy' is dy with 0 where ReLU cut; gated: dy', when y is
+  // means: over each group, of g and of g * normalised x, where g is grad_out with 0 where ReLU cut; gated: g, when y is
   // given.
   m.def(
-      "norm_act_sums(Tensor dy, Tensor x, Tensor? y, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, bool "
-      "relu) -> (Tensor means, Tensor weight_grad, Tensor bias_grad, Tensor gated)");
+      "norm_act_sums(Tensor grad_out, Tensor x, Tensor? y, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, "
+      "bool "
+      "relu) -> (Tensor means, Tensor grad_weight, Tensor grad_bias, Tensor gated)");
   m.def(
-      "norm_act_backward(Tensor dy, Tensor x, Tensor moments, Tensor? means, Tensor weight, Tensor bias, int[] ends, float "
+      "norm_act_backward(Tensor grad_out, Tensor x, Tensor moments, Tensor? means, Tensor weight, Tensor bias, int[] ends, "
+      "float "
       "eps, "
       "bool relu) -> Tensor");
 }

@@ -88,7 +88,7 @@ at::Tensor moments_of(const at::Tensor& x, const NormSlabs<T>& slabs) {
 // Makes the group's means and the gradients of weight and bias out of the sums that tiles left.
 template <class T>
 void finish_sums(const NormSlabs<T>& slabs, const Partials& partials, const at::Tensor& moments, double eps,
-                 const at::Tensor& means, const at::Tensor& weight_grad, const at::Tensor& bias_grad) {
+                 const at::Tensor& means, const at::Tensor& grad_weight, const at::Tensor& grad_bias) {
   const int64_t channels = slabs.channels();
   auto* const to = means.mutable_data_ptr<double>();
   for_each_slab<T>(slabs, [&](int64_t slab, int64_t group, int64_t begin, int64_t end) {
@@ -99,7 +99,7 @@ void finish_sums(const NormSlabs<T>& slabs, const Partials& partials, const at::
     }
   });
   const NormPairs pairs(moments);
-  auto *of_weight = weight_grad.mutable_data_ptr<double>(), *of_bias = bias_grad.mutable_data_ptr<double>();
+  auto *of_weight = grad_weight.mutable_data_ptr<double>(), *of_bias = grad_bias.mutable_data_ptr<double>();
   for (int64_t g = 0; g < slabs.groups(); ++g) {
     for (int64_t c = 0; c < channels; ++c) {
       const SplitMean<T> split(pairs.first(g, c), pairs.second(g, c), eps);
@@ -148,21 +148,21 @@ at::Tensor norm_act_cpu(const at::Tensor& given, const std::optional<at::Tensor>
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cpu(
-    const at::Tensor& given_dy, const at::Tensor& given, const std::optional<at::Tensor>& given_y, const at::Tensor& moments,
+    const at::Tensor& given_grad, const at::Tensor& given, const std::optional<at::Tensor>& given_y, const at::Tensor& moments,
     const at::Tensor& weight, const at::Tensor& bias, at::IntArrayRef ends, double eps, bool relu) {
   const at::Tensor x = dense(given), gated = given_y ? at::empty_like(x) : at::empty({0}, x.options());
   const at::Tensor means = at::zeros({moments.size(0), 2, x.size(1)}, at::kDouble);
-  const at::Tensor weight_grad = at::zeros({x.size(1)}, at::kDouble), bias_grad = at::zeros_like(weight_grad);
+  const at::Tensor grad_weight = at::zeros({x.size(1)}, at::kDouble), grad_bias = at::zeros_like(grad_weight);
   with_compute_type(x, [&](auto zero) {
     using T = decltype(zero);
     const NormSlabs<T> slabs(x, ends);
     const NormTables<T> tables(slabs, moments, weight, bias, std::nullopt, eps);
-    const at::Tensor dy = slabs.alike(given_dy), y = given_y ? slabs.alike(*given_y) : at::Tensor();
+    const at::Tensor grad_out = slabs.alike(given_grad), y = given_y ? slabs.alike(*given_y) : at::Tensor();
     const Partials partials(slabs.slabs().size(), slabs.channels());
     slabs.for_each([&](auto& place) {
       tables.fill(place);
       place.tile.x = place.at(x);
-      place.tile.dy = place.at(dy);
+      place.tile.grad_out = place.at(grad_out);
       place.tile.y = given_y ? place.at(y) : nullptr;
       place.tile.out = given_y ? place.at_mutable(gated) : nullptr;
       place.tile.relu = relu;
@@ -170,30 +170,30 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cpu(
       place.tile.second = partials.second + place.slot;
       norm_loops<T>().sums(place.tile);
     });
-    finish_sums<T>(slabs, partials, moments, eps, means, weight_grad, bias_grad);
+    finish_sums<T>(slabs, partials, moments, eps, means, grad_weight, grad_bias);
   });
-  return {means, weight_grad.to(weight.scalar_type()), bias_grad.to(weight.scalar_type()), gated};
+  return {means, grad_weight.to(weight.scalar_type()), grad_bias.to(weight.scalar_type()), gated};
 }
 
-at::Tensor norm_act_backward_cpu(const at::Tensor& given_dy, const at::Tensor& given, const at::Tensor& moments,
+at::Tensor norm_act_backward_cpu(const at::Tensor& given_grad, const at::Tensor& given, const at::Tensor& moments,
                                  const std::optional<at::Tensor>& means, const at::Tensor& weight, const at::Tensor& bias,
                                  at::IntArrayRef ends, double eps, bool relu) {
-  const at::Tensor x = dense(given), dx = at::empty_like(x);
+  const at::Tensor x = dense(given), grad_x = at::empty_like(x);
   with_compute_type(x, [&](auto zero) {
     using T = decltype(zero);
     const NormSlabs<T> slabs(x, ends);
     const NormTables<T> tables(slabs, moments, weight, bias, means, eps);
-    const at::Tensor dy = slabs.alike(given_dy);
+    const at::Tensor grad_out = slabs.alike(given_grad);
     slabs.for_each([&](auto& place) {
       tables.fill(place);
       place.tile.x = place.at(x);
-      place.tile.dy = place.at(dy);
-      place.tile.out = place.at_mutable(dx);
+      place.tile.grad_out = place.at(grad_out);
+      place.tile.out = place.at_mutable(grad_x);
       place.tile.relu = relu;
       norm_loops<T>().backward(place.tile);
     });
   });
-  return dx;
+  return grad_x;
 }
 
 }  // namespace tessera

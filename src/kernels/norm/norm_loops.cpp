@@ -101,7 +101,7 @@ void apply_to(const NormTile<T>& tile) {
   });
 }
 
-// What decides where dy counts: nothing, v, or the output.
+// What decides where grad_out counts: nothing, v, or the output.
 enum class Gate { kOpen, kRecomputed, kOutput };
 
 template <Gate kGate, class T, class S>
@@ -118,14 +118,14 @@ void sums_of(const NormTile<T>& tile) {
     }
     for_each_row<N, T, S>(tile, column, [&](int i, Span<T, S> span) TSR_INLINE_LAMBDA {
       const V<T, L> d = span.of(tile.x) - centre[i];
-      V<T, L> dy = span.of(tile.dy);
-      if constexpr (kGate == Gate::kRecomputed) dy = d * scale[i] + shift[i] <= 0 ? V<T, L>{} : dy;
+      V<T, L> g = span.of(tile.grad_out);
+      if constexpr (kGate == Gate::kRecomputed) g = d * scale[i] + shift[i] <= 0 ? V<T, L>{} : g;
       if constexpr (kGate == Gate::kOutput) {
-        dy = span.of(tile.y) <= 0 ? V<T, L>{} : dy;
-        span.put(tile.out, dy);
+        g = span.of(tile.y) <= 0 ? V<T, L>{} : g;
+        span.put(tile.out, g);
       }
-      sum[i] += dy;
-      dot[i] += dy * d;
+      sum[i] += g;
+      dot[i] += g * d;
     });
     for (int i = 0; i < N; ++i) columns.put(column + i * L, sum[i], dot[i]);
   });
@@ -136,12 +136,12 @@ template <Gate kGate, class T, class S>
 void backward_of(const NormTile<T>& tile) {
   for_each_vector<T, S>(tile, [&](Span<T, S> span, int64_t column) TSR_INLINE_LAMBDA {
     const auto d = span.of(tile.x) - entry(tile, tile.centre, column);
-    auto dy = span.of(tile.dy);
+    auto g = span.of(tile.grad_out);
     if constexpr (kGate == Gate::kRecomputed) {
-      dy = d * entry(tile, tile.scale, column) + entry(tile, tile.shift, column) <= 0 ? V<T, kLanes<T>>{} : dy;
+      g = d * entry(tile, tile.scale, column) + entry(tile, tile.shift, column) <= 0 ? V<T, kLanes<T>>{} : g;
     }
     span.put(tile.out,
-             entry(tile, tile.of_dy, column) * dy + entry(tile, tile.of_x, column) * d + entry(tile, tile.constant, column));
+             entry(tile, tile.of_grad, column) * g + entry(tile, tile.of_x, column) * d + entry(tile, tile.constant, column));
   });
 }
 
