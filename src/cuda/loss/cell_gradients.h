@@ -5,7 +5,7 @@ namespace tessera {
 
 // The gradients of a cell's corners, in registers, K classes a lane.
 template <class T, int K>
-class CellSlopes {
+class CellGradients {
  public:
   __device__ void clear_right() {
 #pragma unroll

@@ -16,7 +16,7 @@ struct CellMemory {
   alignas(4 * sizeof(T)) T mass[32];   // of the gradient; 0: the slot has no pixel, or it does not count
   alignas(4 * sizeof(T)) T sum[32];    // of the exponentials of logits less bound and extra
   alignas(4 * sizeof(T)) T extra[32];  // below the bound, in powers of 2
-  alignas(4 * sizeof(T)) T shift[32];  // of the sums' gradient, where it is known: sum of slope * probability
+  alignas(4 * sizeof(T)) T shift[32];  // of the sums' gradient, where it is known: SoftmaxArguments::grad_dot
   T label_logit[2][32];                // less the bound, times log2(e)
   int label[32];
 };

@@ -17,11 +17,12 @@ struct SoftmaxArguments : LogitArguments {
   // p.
   const T* weight = nullptr;  // null: all 1; else (C + 1), with their sum at the end
   T smoothing = 0;
-  // Gradient of the sums: (2, C): of the probabilities at the label, and over all labelled pixels.
-  const T* slopes = nullptr;
-  // (N, H, W), where another kernel has found them: the log of the sum of exponentials, the sum of slope * probability.
+  // kSumsGradient: (2, C), the gradients of the sums of probabilities at the label, and over all labelled pixels.
+  const T* grad_sums = nullptr;
+  // (N, H, W), where another kernel has found them: the log of the sum of exponentials, and the sum over classes of gradient *
+  // probability.
   T* log_sum = nullptr;
-  T* slope_sum = nullptr;
+  T* grad_dot = nullptr;
 
   __device__ T logit(int64_t offset) const { return LogitArguments::logit<T>(offset); }
   __device__ T weight_of(int c) const { return weight == nullptr ? T(1) : weight[c]; }

@@ -42,9 +42,9 @@ struct SoftmaxBand : Band<T> {
   T spread_total;
   const int16_t* other_labels;  // null, or the labels that the share 1 - `share` of each pixel has
   T share;
-  // Gradient of the sums: slope[c] of the probabilities over all labelled pixels, label_slope[c] of those at the label.
-  const T* slope;
-  const T* label_slope;
+  // kSumsGradient: the gradients of the two sums of class c, over all labelled pixels and over those with its label.
+  const T* grad_sum;
+  const T* grad_label_sum;
 
   double value;  // out: cross entropy
   double* sums;  // out: (2, padded): probability at the label, probability

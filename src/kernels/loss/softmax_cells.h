@@ -30,7 +30,7 @@ class SoftmaxCells {
     PixelTargets<T> targets;
     T right;  // weight of the right column
     T scale;  // of its exponentials in the gradient (or the sums)
-    T shift;  // kSumsGradient: of the part without slopes
+    T shift;  // kSumsGradient: factor of its exponentials in what is subtracted
   };
 
   TSR_INLINE void visit(const CellRow<T>& row) {
@@ -70,7 +70,7 @@ class SoftmaxCells {
     for (int64_t c = 0; c < padded_; c += L) {
       const V<T, L> z = load<T, L>(exps + c) - max;
       const V<T, L> e = exp_negative<T, L>(z);
-      if (kGradient) dot += load<T, L>(band_.slope + c) * e;
+      if (kGradient) dot += load<T, L>(band_.grad_sum + c) * e;
       if (spreads) dot += load<T, L>(band_.spread_weight + c) * z;
       sum += e;
       store<T, L>(exps + c, e);
@@ -83,7 +83,7 @@ class SoftmaxCells {
     } else {
       pixel.scale = inverse;
       if constexpr (kGradient) {
-        pixel.shift = (sum_lanes<T, L>(dot) + band_.label_slope[t.label[0]] * exps[t.label[0]]) * inverse * inverse;
+        pixel.shift = (sum_lanes<T, L>(dot) + band_.grad_label_sum[t.label[0]] * exps[t.label[0]]) * inverse * inverse;
       }
     }
   }
@@ -127,7 +127,7 @@ class SoftmaxCells {
         }
       }
       for (int s = 0; s < 2; ++s) {
-        if (!kEntropy) side[s] = load<T, L>(band_.slope + c) * side[s] - shift[s];
+        if (!kEntropy) side[s] = load<T, L>(band_.grad_sum + c) * side[s] - shift[s];
         if (kEntropy && band_.spread_weight != nullptr) side[s] -= spread[s] * load<T, L>(band_.spread_weight + c);
         for (int d = 0; d < 2; ++d) store<T, L>(corner[d][s] + c, load<T, L>(corner[d][s] + c) + down[d] * side[s]);
       }
@@ -136,7 +136,7 @@ class SoftmaxCells {
       const PixelTargets<T>& t = pixels[p].targets;
       for (int i = 0; i < t.count; ++i) {
         const int16_t label = t.label[i];
-        const T change = kEntropy ? -t.weight[i] : band_.label_slope[label] * pixels[p].scale * exps_[p * padded_ + label];
+        const T change = kEntropy ? -t.weight[i] : band_.grad_label_sum[label] * pixels[p].scale * exps_[p * padded_ + label];
         for (int s = 0; s < 2; ++s) {
           const T part = change * (s == 0 ? T(1) - pixels[p].right : pixels[p].right);
           for (int d = 0; d < 2; ++d) corner[d][s][label] += down[d] * part;

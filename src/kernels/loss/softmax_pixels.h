@@ -47,7 +47,7 @@ class SoftmaxPixels {
       const Vector z = load<T, L>(tile_ + c * L) - most;
       const Vector e = exp_negative<T, L>(z);
       if (spreads) dot += band_.spread_weight[c] * z;
-      if (kTask == SoftmaxTask::kSumsGradient) dot += band_.slope[c] * e;
+      if (kTask == SoftmaxTask::kSumsGradient) dot += band_.grad_sum[c] * e;
       sum += e;
       store<T, L>(tile_ + c * L, e);
     }
@@ -73,14 +73,14 @@ class SoftmaxPixels {
         if (targets[p].count > 0) band_.sums[targets[p].label[0]] += at_label(p, 0) * scale[p];
       }
     } else {
-      T label_part[L] = {};  // slope at the label times the probability there
+      T label_part[L] = {};  // gradient of the label's sum times the probability there
       for (int64_t p = 0; p < pixels; ++p) {
-        if (targets[p].count > 0) label_part[p] = band_.label_slope[targets[p].label[0]] * at_label(p, 0) * inverse[p];
+        if (targets[p].count > 0) label_part[p] = band_.grad_label_sum[targets[p].label[0]] * at_label(p, 0) * inverse[p];
       }
       const Vector mean = dot * inverse + load<T, L>(label_part);
       const Vector scale = load<T, L>(share) * inverse;
       for (int64_t c = 0; c < band_.classes; ++c) {
-        store<T, L>(tile_ + c * L, scale * load<T, L>(tile_ + c * L) * (band_.slope[c] - mean));
+        store<T, L>(tile_ + c * L, scale * load<T, L>(tile_ + c * L) * (band_.grad_sum[c] - mean));
       }
       for (int64_t p = 0; p < pixels; ++p) {
         if (targets[p].count > 0) at_label(p, 0) += label_part[p];

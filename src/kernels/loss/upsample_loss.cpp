@@ -48,13 +48,13 @@ struct CrossEntropyFunction : torch::autograd::Function<CrossEntropyFunction> {
     return sum;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& slopes) {
+                                                 const torch::autograd::variable_list& grad_outputs) {
     static const auto op = find_op<CrossEntropyBackwardOp>("tessera::upsample_cross_entropy_backward");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const auto saved = ctx->get_saved_variables();
     const auto holder = ctx->saved_data["options"].toCapsule();
     const CrossEntropyOptions& o = static_cast<const SavedOptions&>(*holder).options;
-    return {op.call(slopes[0], saved[0], saved[1], saved[2], optional(o.class_weights), o.label_smoothing,
+    return {op.call(grad_outputs[0], saved[0], saved[1], saved[2], optional(o.class_weights), o.label_smoothing,
                     optional(o.other_labels), optional(o.share), o.ignore, o.align_corners),
             {},
             {}};
@@ -72,13 +72,13 @@ struct SoftmaxSumsFunction : torch::autograd::Function<SoftmaxSumsFunction> {
     return op.call(logits, labels, ignore, align_corners);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& slopes) {
+                                                 const torch::autograd::variable_list& grad_outputs) {
     static const auto op = find_op<SumsBackwardOp>("tessera::upsample_softmax_sums_backward");
     const auto saved = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const at::Tensor gradient =
-        op.call(saved[0], saved[1], slopes[0], ctx->saved_data["ignore"].toInt(), ctx->saved_data["align_corners"].toBool());
-    return {gradient.to(saved[0].scalar_type()), {}, {}, {}};
+    const at::Tensor grad_logits = op.call(saved[0], saved[1], grad_outputs[0], ctx->saved_data["ignore"].toInt(),
+                                           ctx->saved_data["align_corners"].toBool());
+    return {grad_logits.to(saved[0].scalar_type()), {}, {}, {}};
   }
 };
 
@@ -118,11 +118,12 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
       "other_labels, "
       "Tensor? share, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor saved)");
   m.def(
-      "upsample_cross_entropy_backward(Tensor slope, Tensor saved, Tensor logits, Tensor labels, Tensor? class_weights, "
+      "upsample_cross_entropy_backward(Tensor grad_out, Tensor saved, Tensor logits, Tensor labels, Tensor? class_weights, "
       "float label_smoothing, Tensor? other_labels, Tensor? share, int ignore, bool align_corners) -> Tensor");
   m.def("upsample_softmax_sums(Tensor logits, Tensor labels, int ignore, bool align_corners) -> Tensor");
   m.def(
-      "upsample_softmax_sums_backward(Tensor logits, Tensor labels, Tensor slopes, int ignore, bool align_corners) -> Tensor");
+      "upsample_softmax_sums_backward(Tensor logits, Tensor labels, Tensor grad_out, int ignore, bool align_corners) -> "
+      "Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("upsample_cross_entropy", upsample_cross_entropy_cpu);

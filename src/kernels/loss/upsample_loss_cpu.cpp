@@ -159,12 +159,12 @@ std::tuple<at::Tensor, at::Tensor> upsample_cross_entropy_cpu(const at::Tensor& 
   });
 }
 
-at::Tensor upsample_cross_entropy_backward_cpu(const at::Tensor& slope, const at::Tensor& saved, const at::Tensor& logits,
+at::Tensor upsample_cross_entropy_backward_cpu(const at::Tensor& grad_out, const at::Tensor& saved, const at::Tensor& logits,
                                                const at::Tensor& /*labels*/, const std::optional<at::Tensor>& /*class_weights*/,
                                                double /*label_smoothing*/, const std::optional<at::Tensor>& /*other_labels*/,
                                                const std::optional<at::Tensor>& /*share*/, int64_t /*ignore*/,
                                                bool /*align_corners*/) {
-  return (saved * slope.to(saved.scalar_type())).to(logits.scalar_type());
+  return (saved * grad_out.to(saved.scalar_type())).to(logits.scalar_type());
 }
 
 at::Tensor upsample_softmax_sums_cpu(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
@@ -175,12 +175,12 @@ at::Tensor upsample_softmax_sums_cpu(const at::Tensor& logits, const at::Tensor&
   });
 }
 
-at::Tensor upsample_softmax_sums_backward_cpu(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& slopes,
+at::Tensor upsample_softmax_sums_backward_cpu(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& grad_out,
                                               int64_t ignore, bool align_corners) {
   return with_compute_type(logits, [&](auto zero) {
     SoftmaxPass<decltype(zero)> pass(logits, labels, ignore, align_corners, SoftmaxTask::kSumsGradient);
-    pass.common().label_slope = pass.table(slopes[0]);
-    pass.common().slope = pass.table(slopes[1]);
+    pass.common().grad_label_sum = pass.table(grad_out[0]);
+    pass.common().grad_sum = pass.table(grad_out[1]);
     pass.run(/*with_gradient=*/true);
     return pass.gradient();
   });

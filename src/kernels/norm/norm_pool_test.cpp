@@ -22,7 +22,7 @@ std::ostream& operator<<(std::ostream& to, const PoolCase& c) {
 }
 
 struct Values {
-  at::Tensor x, weight, bias, dpooled, dy;
+  at::Tensor x, weight, bias, grad_pooled, grad_y;
   NormActOptions options = {};
 };
 
@@ -45,9 +45,9 @@ Values values_of(const PoolCase& c) {
 }
 
 struct Found {
-  at::Tensor pooled, y, dx, dweight, dbias;
+  at::Tensor pooled, y, grad_x, grad_weight, grad_bias;
   std::vector<std::pair<const char*, at::Tensor>> all() const {
-    return {{"pooled", pooled}, {"y", y}, {"dx", dx}, {"dweight", dweight}, {"dbias", dbias}};
+    return {{"pooled", pooled}, {"y", y}, {"grad_x", grad_x}, {"grad_weight", grad_weight}, {"grad_bias", grad_bias}};
   }
 };
 
@@ -58,8 +58,8 @@ Found run(const Values& v, bool through_pool, bool through_y, Forward forward) {
   const at::Tensor bias = v.bias.detach().requires_grad_();
   const auto [pooled, y] = forward(x, weight, bias);
   at::Tensor sum = at::zeros({}, x.options().dtype(at::kDouble));
-  if (through_pool) sum = sum + (pooled.to(at::kDouble) * v.dpooled.to(at::kDouble)).sum();
-  if (through_y) sum = sum + (y.to(at::kDouble) * v.dy.to(at::kDouble)).sum();
+  if (through_pool) sum = sum + (pooled.to(at::kDouble) * v.grad_pooled.to(at::kDouble)).sum();
+  if (through_y) sum = sum + (y.to(at::kDouble) * v.grad_y.to(at::kDouble)).sum();
   sum.backward();
   return {pooled.detach(), y.detach(), x.grad(), weight.grad(), bias.grad()};
 }
@@ -84,8 +84,8 @@ Found one_after_another(const Values& v, bool through_pool = true, bool through_
 
 // In float64 by libtorch's own operations, from the values that x has in its type.
 Found wanted(const Values& v) {
-  Values wide{v.x.to(at::kDouble),       v.weight.to(at::kDouble), v.bias.to(at::kDouble),
-              v.dpooled.to(at::kDouble), v.dy.to(at::kDouble),     v.options};
+  Values wide{v.x.to(at::kDouble),           v.weight.to(at::kDouble), v.bias.to(at::kDouble),
+              v.grad_pooled.to(at::kDouble), v.grad_y.to(at::kDouble), v.options};
   return run(wide, true, true, [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) -> Pair {
     std::vector<at::Tensor> parts;
     int64_t begin = 0;

@@ -18,8 +18,8 @@ struct ZeroGradient : torch::autograd::Function<ZeroGradient> {
     return y;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& gradients) {
-    return {gradients[0], at::zeros_like(ctx->get_saved_variables()[0])};
+                                                 const torch::autograd::variable_list& grad_outputs) {
+    return {grad_outputs[0], at::zeros_like(ctx->get_saved_variables()[0])};
   }
 };
 
