@@ -103,8 +103,8 @@ at::Tensor classifier_cross_entropy(const PixelClassifier& classifier, const at:
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "classifier_loss(Tensor features, Tensor weight, Tensor bias, Tensor labels, Tensor? class_weights, float "
-      "label_smoothing, "
-      "int ignore, Tensor? scale) -> (Tensor sum, Tensor grad_features, Tensor grad_weight, Tensor grad_bias)");
+      "label_smoothing, int ignore, Tensor? scale) -> (Tensor sum, Tensor grad_features, Tensor grad_weight, Tensor "
+      "grad_bias)");
   m.def("scale_unless_one_(Tensor(a!) x, Tensor factor) -> ()");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {

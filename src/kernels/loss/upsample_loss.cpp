@@ -115,8 +115,7 @@ at::Tensor upsample_softmax_sums(const at::Tensor& logits, const at::Tensor& lab
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "upsample_cross_entropy(Tensor logits, Tensor labels, Tensor? class_weights, float label_smoothing, Tensor? "
-      "other_labels, "
-      "Tensor? share, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor saved)");
+      "other_labels, Tensor? share, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor saved)");
   m.def(
       "upsample_cross_entropy_backward(Tensor grad_out, Tensor saved, Tensor logits, Tensor labels, Tensor? class_weights, "
       "float label_smoothing, Tensor? other_labels, Tensor? share, int ignore, bool align_corners) -> Tensor");

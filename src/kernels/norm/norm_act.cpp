@@ -137,13 +137,10 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
   // given.
   m.def(
       "norm_act_sums(Tensor grad_out, Tensor x, Tensor? y, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, "
-      "bool "
-      "relu) -> (Tensor means, Tensor grad_weight, Tensor grad_bias, Tensor gated)");
+      "bool relu) -> (Tensor means, Tensor grad_weight, Tensor grad_bias, Tensor gated)");
   m.def(
       "norm_act_backward(Tensor grad_out, Tensor x, Tensor moments, Tensor? means, Tensor weight, Tensor bias, int[] ends, "
-      "float "
-      "eps, "
-      "bool relu) -> Tensor");
+      "float eps, bool relu) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("norm_moments", norm_moments_cpu);

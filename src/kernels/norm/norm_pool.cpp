@@ -127,12 +127,10 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
       "Tensor positions)");
   m.def(
       "norm_pool_sums(Tensor grad_pooled, Tensor positions, Tensor? grad_y, Tensor x, Tensor moments, Tensor weight, Tensor "
-      "bias, "
-      "int[] ends, float eps) -> (Tensor means, Tensor grad_weight, Tensor grad_bias)");
+      "bias, int[] ends, float eps) -> (Tensor means, Tensor grad_weight, Tensor grad_bias)");
   m.def(
       "norm_pool_backward(Tensor grad_pooled, Tensor positions, Tensor? grad_y, Tensor x, Tensor moments, Tensor? means, "
-      "Tensor "
-      "weight, Tensor bias, int[] ends, float eps) -> Tensor");
+      "Tensor weight, Tensor bias, int[] ends, float eps) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("norm_pool", norm_pool_cpu);
