@@ -90,14 +90,14 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
         gate = false;
       }
     }
-    if (!options.silent.empty() && means.defined()) silence_groups(options, x, means, grad_weight, grad_bias);
+    if (!options.masked_groups.empty() && means.defined()) mask_groups(options, x, means, grad_weight, grad_bias);
     if (options.exchange && wants_x && !options.constant_moments) options.exchange(means);
     at::Tensor grad_x;
     if (wants_x) {
       grad_x =
           call_norm_act_backward(fused, grad_out, x, moments, options.constant_moments ? std::nullopt : OptionalTensor(means),
                                  weight, bias, ends, options.eps, gate);
-      for (const int64_t group : options.silent) samples_of_group(grad_x, options, group).zero_();
+      for (const int64_t group : options.masked_groups) samples_of_group(grad_x, options, group).zero_();
     }
     return {grad_x, wants_residual ? grad_out : at::Tensor(), grad_weight, grad_bias, {}, {}};
   }

@@ -259,7 +259,7 @@ TEST(NormAct, GroupsDoNotTouchOneAnother) {
   }
 }
 
-// Groups of any sizes, one of them silent, two of them halves of a unit.
+// Groups of any sizes, one of them masked, two of them halves of a unit.
 TEST(NormAct, ExchangeMakesPartsAUnit) {
   const Case c{5, 7, 6, 6, 5, false, true};
   const Values v = values_of(c, at::kDouble, true);
@@ -271,7 +271,8 @@ TEST(NormAct, ExchangeMakesPartsAUnit) {
   const at::Tensor counted = v.x.narrow(0, 0, 4);
   const Results found = differentiate(v, [&](Values& in) {
     const at::Tensor moments = norm_moments(counted, {4}).expand({3, 2, 7});
-    return norm_act(in.x, {}, in.weight, in.bias, moments, {.ends = ends, .relu = true, .silent = {2}, .exchange = merge});
+    return norm_act(in.x, {}, in.weight, in.bias, moments,
+                    {.ends = ends, .relu = true, .masked_groups = {2}, .exchange = merge});
   });
   const Results expected = plain({4, 7, 6, 6, 4, false, true},
                                  {counted, {}, v.weight, v.bias, v.running_mean, v.running_var, v.grad_out.narrow(0, 0, 4)});

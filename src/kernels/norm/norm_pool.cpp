@@ -87,14 +87,14 @@ struct NormPoolFunction : torch::autograd::Function<NormPoolFunction> {
     if (ctx->needs_input_grad(1) || ctx->needs_input_grad(2) || wants_means) {
       std::tie(means, grad_weight, grad_bias) =
           sums_op.call(grad_pooled, positions, grad_y, x, moments, weight, bias, ends, options.eps);
-      if (!options.silent.empty()) silence_groups(options, x, means, grad_weight, grad_bias);
+      if (!options.masked_groups.empty()) mask_groups(options, x, means, grad_weight, grad_bias);
     }
     if (options.exchange && wants_means) options.exchange(means);
     if (wants_x) {
       grad_x =
           backward_op.call(grad_pooled, positions, grad_y, x, moments,
                            options.constant_moments ? std::nullopt : OptionalTensor(means), weight, bias, ends, options.eps);
-      for (const int64_t group : options.silent) samples_of_group(grad_x, options, group).zero_();
+      for (const int64_t group : options.masked_groups) samples_of_group(grad_x, options, group).zero_();
     }
     return {grad_x, grad_weight, grad_bias, {}, {}, {}};
   }
@@ -115,9 +115,9 @@ NormPooled norm_pool(const at::Tensor& x, const at::Tensor& weight, const at::Te
             "expected channels_last features with even sides and a ReLU behind them, got {} of {}", toString(x.scalar_type()),
             fmt::join(x.sizes(), " x "));
   check_norm_arguments(x, options.ends, moments, weight, bias);
-  const JoinRoom made = room_beside(before, x);
+  const ConcatBuffer made = make_concat_buffer(before, x);
   const auto both = NormPoolFunction::apply(x, weight, bias, moments.contiguous(), options, Place{made.skip});
-  return {both[0], both[1], made.room};
+  return {both[0], both[1], made.whole};
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {

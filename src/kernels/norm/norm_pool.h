@@ -5,9 +5,9 @@
 namespace tessera {
 
 struct NormPooled {
-  at::Tensor pooled;  // (N, C, H / 2, W / 2)
-  at::Tensor y;       // (N, C, H, W), the last channels of room
-  at::Tensor room;    // (N, before + C, H, W): see double_join
+  at::Tensor pooled;         // (N, C, H / 2, W / 2)
+  at::Tensor y;              // (N, C, H, W), the last channels of concat_buffer
+  at::Tensor concat_buffer;  // (N, before + C, H, W): see upconv2x2_concat
 };
 
 // norm_act with ReLU, and the 2 x 2 maxima of its result: what a U-Net does at the end of a height. The result y goes straight

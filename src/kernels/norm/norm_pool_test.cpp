@@ -69,9 +69,9 @@ using Pair = std::pair<at::Tensor, at::Tensor>;
 Found ours(const Values& v, int64_t before, bool through_pool = true, bool through_y = true) {
   return run(v, through_pool, through_y, [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) -> Pair {
     const NormPooled all = norm_pool(x, weight, bias, norm_moments(x.detach(), v.options.ends), v.options, before);
-    EXPECT_EQ(all.room.size(1), before + x.size(1));
-    EXPECT_TRUE(all.room.is_contiguous(at::MemoryFormat::ChannelsLast));
-    EXPECT_TRUE(all.room.narrow(1, before, x.size(1)).equal(all.y.detach()));
+    EXPECT_EQ(all.concat_buffer.size(1), before + x.size(1));
+    EXPECT_TRUE(all.concat_buffer.is_contiguous(at::MemoryFormat::ChannelsLast));
+    EXPECT_TRUE(all.concat_buffer.narrow(1, before, x.size(1)).equal(all.y.detach()));
     return {all.pooled, all.y};
   });
 }
@@ -139,11 +139,11 @@ TEST(NormPools, TakeEitherGradientAlone) {
   expect_near(ours(v, 8, false, true), one_after_another(v, false, true), 1e-12);
 }
 
-TEST(NormPools, ConstantMomentsAndSilentGroupsAsNormAct) {
+TEST(NormPools, ConstantMomentsAndMaskedGroupsAsNormAct) {
   Values v = values_of({4, 8, 6, 4, 2, 8, at::kDouble});
-  v.options.silent = {1};
+  v.options.masked_groups = {1};
   expect_near(ours(v, 8), one_after_another(v), 1e-12);
-  v.options.silent = {};
+  v.options.masked_groups = {};
   v.options.constant_moments = true;
   expect_near(ours(v, 8), one_after_another(v), 1e-12);
 }

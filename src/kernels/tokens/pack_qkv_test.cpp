@@ -18,7 +18,7 @@ struct Joined {
 };
 Joined joined(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   const at::Tensor tokens = at::empty({q.size(0), q.size(2), 3 * q.size(1) * q.size(3)}, q.options());
-  return {tokens, join_heads(q, k, v, tokens)};
+  return {tokens, pack_qkv_grad(q, k, v, tokens)};
 }
 
 // (N, heads, T, d) taken apart by hand: token by token, part by part.
@@ -41,7 +41,7 @@ void expect_joined(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
   }
 }
 
-TEST(JoinHeads, EveryValueGoesToItsPlace) {
+TEST(PackQkvGrad, EveryValueGoesToItsPlace) {
   at::manual_seed(1);
   for (const at::ScalarType type : {at::kBFloat16, at::kHalf, at::kFloat, at::kDouble}) {
     for (const auto& [samples, heads, tokens, d] :
@@ -55,7 +55,7 @@ TEST(JoinHeads, EveryValueGoesToItsPlace) {
   }
 }
 
-TEST(JoinHeads, LayoutsWithGaps) {
+TEST(PackQkvGrad, LayoutsWithGaps) {
   at::manual_seed(2);
   const at::Tensor whole = made({2, 9, 3, 4, 16}, at::kBFloat16);
   const auto parts = whole.permute({2, 0, 3, 1, 4}).unbind(0);
@@ -67,19 +67,19 @@ TEST(JoinHeads, LayoutsWithGaps) {
   expect_joined(parts[0], turned, turned);
 }
 
-TEST(JoinHeads, StretchesOfSamplesGoToTheirPlace) {
+TEST(PackQkvGrad, StretchesOfSamplesGoToTheirPlace) {
   at::manual_seed(3);
   const at::Tensor q = made({3, 2, 5, 4}, at::kFloat), k = made({3, 2, 5, 4}, at::kFloat), v = made({3, 2, 5, 4}, at::kFloat);
   const at::Tensor tokens = at::empty({3, 5, 24}, q.options());
   for (int64_t sample = 0; sample < 3; ++sample)
-    join_heads(q.narrow(0, sample, 1), k.narrow(0, sample, 1), v.narrow(0, sample, 1), tokens.narrow(0, sample, 1));
+    pack_qkv_grad(q.narrow(0, sample, 1), k.narrow(0, sample, 1), v.narrow(0, sample, 1), tokens.narrow(0, sample, 1));
   EXPECT_TRUE(tokens.equal(joined(q, k, v).tokens));
 }
 
-TEST(JoinHeads, ShapesThatDifferAreRefused) {
+TEST(PackQkvGrad, ShapesThatDifferAreRefused) {
   const at::Tensor q = at::zeros({1, 2, 3, 4});
   EXPECT_THROW(joined(q, q, at::zeros({1, 2, 4, 4})), Error);
-  EXPECT_THROW(join_heads(q, q, q, at::zeros({1, 3, 8})), Error);
+  EXPECT_THROW(pack_qkv_grad(q, q, q, at::zeros({1, 3, 8})), Error);
 }
 
 }  // namespace

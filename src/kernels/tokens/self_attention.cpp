@@ -63,7 +63,7 @@ struct SelfAttentionFunction : torch::autograd::Function<SelfAttentionFunction> 
     const at::Tensor grad_heads = grad_out.view({in.q.size(0), in.q.size(2), in.q.size(1), in.q.size(3)}).transpose(1, 2);
     const Heads grads = attend_backward(grad_heads, in, kept, backend);
     const at::Tensor grad_qkv = at::empty_like(qkv);
-    return {grad_qkv, join_heads(grads.q, grads.k, grads.v, grad_qkv)};
+    return {grad_qkv, pack_qkv_grad(grads.q, grads.k, grads.v, grad_qkv)};
   }
 };
 

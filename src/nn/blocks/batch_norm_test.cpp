@@ -124,7 +124,7 @@ TEST(BatchNorm, PoolsWhatItNormalises) {
     const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
     const StepContextGuard context({.segments = norm_segments(6, 2)});
     const NormPooled ours = conv_norm_relu_pool(conv, norm, x, /*before=*/4);
-    EXPECT_EQ(ours.room.defined(), width == 8);
+    EXPECT_EQ(ours.concat_buffer.defined(), width == 8);
     const at::Tensor y = conv_norm_relu(conv, other, x), pooled = at::max_pool2d(y, 2, 2);
     EXPECT_TRUE(torch::allclose(ours.y, y, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(ours.pooled, pooled, 1e-12, 1e-12));

@@ -64,7 +64,7 @@ at::Tensor MaskDecoderImpl::with_classes(const at::Tensor& tokens) {
 at::Tensor MaskDecoderImpl::forward(const at::Tensor& tokens) {
   const SplitTokens x = run_blocks_split(blocks_, with_classes(tokens), decoder_norm_, tokens.size(1));
   const bool fused = takes_fused_transformer(tokens);
-  const auto unit = [fused](const at::Tensor& v) { return fused ? unit_rows(v) : v / v.norm(2, -1, /*keepdim=*/true); };
+  const auto unit = [fused](const at::Tensor& v) { return fused ? l2_normalize_rows(v) : v / v.norm(2, -1, /*keepdim=*/true); };
   const at::Tensor patches = unit(x.head.matmul(proj_patch_)), classes = unit(x.rest.matmul(proj_classes_));
   if (!fused) return mask_norm_(patches.matmul(classes.transpose(1, 2)));
   // The GPU's fast products need rows of a multiple of 16 bytes.
