@@ -96,22 +96,22 @@ StepResult TrainStep::run(const Batch& batch, int64_t step, int64_t total_steps,
   const at::NoGradGuard no_grad;
   const GradientNorm gradient = clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers());
   result.grad_norm = gradient.norm;
-  const LrShares lr = lr_shares_at(experiment_.schedule, step, total_steps, steps_per_epoch);
+  const LrPoint lr = lr_point_at(experiment_.schedule, step, total_steps, steps_per_epoch);
   result.lr = lr_.at(lr);
-  update(gradient, lr, momentum_at(experiment_.schedule, step, total_steps), ema.share);
+  update(gradient, lr, momentum_at(experiment_.schedule, step, total_steps), ema.ema_weight);
   return result;
 }
 
-void TrainStep::update(const GradientNorm& gradient, const LrShares& lr, std::optional<double> momentum, double average_share) {
-  StepExtras extras{.scale = {gradient.factor, scaler_.numbers()}};
-  if (average_share > 0) {
+void TrainStep::update(const GradientNorm& gradient, const LrPoint& lr, std::optional<double> momentum, double average_weight) {
+  StepExtras extras{.scale = {gradient.clip_factor, scaler_.numbers()}};
+  if (average_weight > 0) {
     extras.average = average_.params();
-    extras.average_share = average_share;
+    extras.average_weight = average_weight;
   }
   if (!optimizer_.sharded()) extras.copies = working_.copies();  // else other ranks' weights come after the step
   optimizer_.step(arena_.params(), arena_.grads(), lr, momentum, extras);
   if (extras.copies.defined()) working_.copies_written();
-  if (average_share > 0) average_.follow_buffers(average_share);
+  if (average_weight > 0) average_.follow_buffers(average_weight);
 }
 
 at::Tensor TrainStep::forward_backward(const Batch& batch, int64_t step) {

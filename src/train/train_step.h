@@ -63,7 +63,7 @@ class TrainStep {
 
  private:
   RankShare share_of(int rank) const;
-  void update(const GradientNorm& gradient, const LrShares& lr, std::optional<double> momentum, double average_share);
+  void update(const GradientNorm& gradient, const LrPoint& lr, std::optional<double> momentum, double average_weight);
   at::Tensor forward_backward(const Batch& batch, int64_t step);
   void add_prediction_sums(StepInputs& inputs);
   at::Tensor run_passes(StepInputs& inputs);

@@ -15,7 +15,7 @@ namespace {
 constexpr int kNormThreads = 256;
 constexpr int64_t kMostBlocks = 1024;  // fixed: the order of the sums must not depend on the GPU
 
-// Each block's share of the sum of squares. Reads every gradient once: 4 bytes per float32 value.
+// Each block's part of the sum of squares. Reads every gradient once: 4 bytes per float32 value.
 template <int kSize, class T>
 __global__ void __launch_bounds__(kNormThreads) square_sums_kernel(const T* values, int64_t count, double* sums) {
   __shared__ double scratch[32];

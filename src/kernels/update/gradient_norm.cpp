@@ -72,7 +72,7 @@ GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, const at::T
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
-  m.def("gradient_norm(Tensor grads, float max_norm, Tensor(a!)? scaling) -> (Tensor norm, Tensor factor)");
+  m.def("gradient_norm(Tensor grads, float max_norm, Tensor(a!)? scaling) -> (Tensor norm, Tensor clip_factor)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("gradient_norm", gradient_norm_cpu);

@@ -7,7 +7,7 @@ namespace tessera {
 // fp16's loss is multiplied so that small gradients do not vanish, and a step whose gradients overflow is skipped. Whether one
 // did is only known on the device. So that the program need not wait for it, what depends on it lies there: a float64 tensor
 // with these numbers. gradient_norm reads the scale and moves the numbers on, optimizer_step changes no weight where the
-// factor is not finite, and counts the steps that Adam's bias depends on from here. Rules are torch.amp.GradScaler's.
+// clip factor is not finite, and counts the steps that Adam's bias depends on from here. Rules are torch.amp.GradScaler's.
 struct LossScaling {
   double scale = 65536;
   double good_steps = 0;     // since the scale last changed
