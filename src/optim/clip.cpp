@@ -28,8 +28,7 @@ GradientNorm tensor_norm(const at::Tensor& grads, double max_norm, const at::Ten
 }  // namespace
 
 GradientNorm clip_grad_norm(const at::Tensor& grads, double max_norm, const at::Tensor& scaling) {
-  GradientNorm result =
-      takes_fused_kernels(grads) ? gradient_norm(grads, max_norm, scaling) : tensor_norm(grads, max_norm, scaling);
+  GradientNorm result = use_fused(grads) ? gradient_norm(grads, max_norm, scaling) : tensor_norm(grads, max_norm, scaling);
   if (max_norm == 0 && !scaling.defined()) result.clip_factor.reset();
   return result;
 }

@@ -57,7 +57,7 @@ Optimizer::Optimizer(const OptimizerConfig& config, const LrRange& lr, const std
       ranges_(make_ranges(spans, config)),
       empty_(at::empty({0}, arena.options().requires_grad(false))),
       numel_(arena.numel()),
-      fused_(fused && takes_fused_kernels(arena)) {
+      fused_(fused && use_fused(arena)) {
   check_options(config);
   TSR_CHECK(arena.scalar_type() == at::kFloat || arena.scalar_type() == at::kDouble,
             "expected parameters of float32 or float64, got {}", toString(arena.scalar_type()));

@@ -41,7 +41,7 @@ __device__ __forceinline__ void store_channels(S* to, const Sum<S> (&value)[V]) 
 }
 
 // Whether channels can be moved kVector at a time.
-inline bool takes_vectors(const at::Tensor& x) {
+inline bool fits_vectors(const at::Tensor& x) {
   const auto whole = [](int64_t count) { return count % kVector == 0; };
   return x.stride(1) == 1 && whole(x.size(1)) && whole(x.stride(0)) && whole(x.stride(2)) && whole(x.stride(3)) &&
          reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;

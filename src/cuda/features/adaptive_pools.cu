@@ -156,7 +156,7 @@ std::vector<at::Tensor> adaptive_pools_cuda(const at::Tensor& x, at::IntArrayRef
     per_image += static_cast<int>(b * b);
   }
   if (x.numel() == 0) return results;
-  const bool whole = takes_vectors(x);
+  const bool whole = fits_vectors(x);
   const int vectors = static_cast<int>(x.size(1)) / (whole ? kVector : 1);
   const at::Tensor cells = empty_cells(x, plan);
   const int64_t sums = x.size(0) * plan.rows.cells * plan.columns.cells * vectors, averages = x.size(0) * per_image * vectors;
@@ -185,7 +185,7 @@ at::Tensor adaptive_pools_backward_cuda(at::TensorList grad_outputs, at::IntArra
   const at::Tensor result =
       at::empty({first.size(0), first.size(1), size[0], size[1]}, first.options(), at::MemoryFormat::ChannelsLast);
   if (result.numel() == 0) return result;
-  bool whole = takes_vectors(result);
+  bool whole = fits_vectors(result);
   for (const at::Tensor& grad_out : kept) whole = whole && reinterpret_cast<uintptr_t>(grad_out.const_data_ptr()) % 16 == 0;
   const int vectors = static_cast<int>(first.size(1)) / (whole ? kVector : 1);
   const int tile_columns = static_cast<int>(std::clamp<int64_t>(kBlockVectors / vectors, 1, size[1]));

@@ -114,7 +114,7 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cuda(const at::Tensor& x, at::IntArr
   if (result.numel() == 0) return {result, positions};
   const PoolWindows rows{window[0], window[1], window[2], x.size(2), size[0]};
   const PoolWindows columns{window[0], window[1], window[2], x.size(3), size[1]};
-  const bool whole = takes_vectors(x);
+  const bool whole = fits_vectors(x);
   const int vectors = static_cast<int>(x.size(1)) / (whole ? kVector : 1);
   const Tile tile = tile_of(size[1], vectors);
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "max_pool", [&] {
@@ -143,7 +143,7 @@ at::Tensor max_pool_backward_cuda(const at::Tensor& grad_out, const at::Tensor& 
   if (result.numel() == 0) return result;
   const PoolWindows rows{window[0], window[1], window[2], size[0], grad_out.size(2)};
   const PoolWindows columns{window[0], window[1], window[2], size[1], grad_out.size(3)};
-  const bool whole = takes_vectors(grad_out) && (!given || takes_vectors(added));
+  const bool whole = fits_vectors(grad_out) && (!given || fits_vectors(added));
   const int vectors = static_cast<int>(grad_out.size(1)) / (whole ? kVector : 1);
   const Tile tile = tile_of(size[1], vectors);
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, grad_out.scalar_type(), "max_pool_backward", [&] {

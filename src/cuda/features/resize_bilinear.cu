@@ -172,9 +172,9 @@ void resize_into(at::TensorList xs, const at::Tensor& out, bool align_corners) {
   const int height = static_cast<int>(out.size(2)), width = static_cast<int>(out.size(3));
   for (size_t begin = 0, channel = 0; begin < xs.size(); begin += kMostParts) {
     Parts parts{};
-    bool vectors = takes_vectors(out) && channel % kVector == 0;
+    bool vectors = fits_vectors(out) && channel % kVector == 0;
     const size_t count = std::min<size_t>(kMostParts, xs.size() - begin);
-    for (size_t i = begin; i < begin + count; ++i) vectors = vectors && takes_vectors(xs[i]);
+    for (size_t i = begin; i < begin + count; ++i) vectors = vectors && fits_vectors(xs[i]);
     int64_t blocks = 0;
     for (size_t i = begin; i < begin + count; ++i) {
       const at::Tensor& x = xs[i];
@@ -228,7 +228,7 @@ at::Tensor resize_bilinear_backward_cuda(const at::Tensor& grad_out, at::IntArra
   const at::Tensor result = at::empty({grad_out.size(0), grad_out.size(1), size[0], size[1]}, grad_out.options(),
                                       by_channels ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
   if (result.numel() == 0) return result;
-  const bool vectors = takes_vectors(grad_out);
+  const bool vectors = fits_vectors(grad_out);
   const int64_t each = grad_out.size(1) / (vectors ? kVector : 1), rows = grad_out.size(0) * size[0];
   // Few inputs with many readers are summed by several threads each, as many as fill a GPU and have rows to sum. The number
   // follows from the shapes alone, and with it the order of the sums.

@@ -114,7 +114,7 @@ void scatter_2x2_cuda(at::Tensor out, const at::Tensor& given, const at::Tensor&
   const at::Tensor skip = given_skip ? in_pitched_rows(*given_skip) : at::Tensor();
   if (rows.numel() == 0) return;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, rows.scalar_type(), "scatter_2x2", [&] {
-    const bool wide = takes_vectors(place) && (!given_skip || takes_vectors(skip)) &&
+    const bool wide = fits_vectors(place) && (!given_skip || fits_vectors(skip)) &&
                       reinterpret_cast<uintptr_t>(rows.const_data_ptr()) % 16 == 0;
     const int size = wide ? kVector : 1;
     ScatterArguments<scalar_t> p{};
@@ -145,7 +145,7 @@ std::tuple<at::Tensor, at::Tensor> gather_2x2_cuda(const at::Tensor& given) {
   const at::Tensor sums = at::empty({channels}, x.options().dtype(type));
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "gather_2x2", [&] {
     using T = Sum<scalar_t>;
-    const bool wide = takes_vectors(x);
+    const bool wide = fits_vectors(x);
     const int size = wide ? kVector : 1;
     int columns = 1;
     while (columns < 32 && columns * size < channels) columns *= 2;

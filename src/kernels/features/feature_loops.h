@@ -4,8 +4,8 @@
 // Loops over channels_last features, compiled for float32, float64 and bfloat16.
 namespace tessera {
 
-// Whether loops take the tensor: pixels with their channels side by side, enough of them to fill vectors.
-inline bool takes_feature_loops(const at::Tensor& x) {
+// Whether the loops fit the tensor: its pixels have their channels side by side, enough of them to fill vectors.
+inline bool can_use_feature_loops(const at::Tensor& x) {
   constexpr int64_t kFewestChannels = 4;
   const auto type = x.scalar_type();
   return x.stride(1) == 1 && x.size(1) >= kFewestChannels &&

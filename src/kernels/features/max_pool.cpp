@@ -52,7 +52,7 @@ struct MaxPoolFunction : torch::autograd::Function<MaxPoolFunction> {
 };
 
 // Ours are for channels that lie side by side; a position in a window fits a byte.
-bool takes_kernels(const at::Tensor& x, const PoolWindow& window) {
+bool can_fuse_pool(const at::Tensor& x, const PoolWindow& window) {
   constexpr int64_t kFewestChannels = 4, kLargestKernel = 15;
   const auto type = x.scalar_type();
   return x.stride(1) == 1 && x.size(1) >= kFewestChannels && window.kernel <= kLargestKernel &&
@@ -73,7 +73,7 @@ PoolWindows pool_windows(int64_t size, const PoolWindow& w) {
 at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
   TSR_CHECK(x.dim() == 4 && at::isFloatingType(x.scalar_type()), "expected features (N, C, H, W), got {} of {}",
             toString(x.scalar_type()), fmt::join(x.sizes(), " x "));
-  if (!takes_kernels(x, window)) {
+  if (!can_fuse_pool(x, window)) {
     return at::max_pool2d(x, window.kernel, window.stride, window.padding, /*dilation=*/1, window.ceil_mode);
   }
   const std::vector<int64_t> size = {pool_windows(x.size(2), window).out, pool_windows(x.size(3), window).out};
@@ -83,7 +83,7 @@ at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
 }
 
 std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const PoolWindow& window) {
-  if (!at::GradMode::is_enabled() || !x.requires_grad() || !takes_kernels(x, window)) return {max_pool(x, window), x};
+  if (!at::GradMode::is_enabled() || !x.requires_grad() || !can_fuse_pool(x, window)) return {max_pool(x, window), x};
   const std::vector<int64_t> size = {pool_windows(x.size(2), window).out, pool_windows(x.size(3), window).out};
   const auto both =
       MaxPoolFunction::apply(x, std::vector<int64_t>{window.kernel, window.stride, window.padding}, size, /*keep=*/true);

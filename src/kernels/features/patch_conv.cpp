@@ -67,14 +67,14 @@ at::Tensor patch_rows(const at::Tensor& x, int64_t kernel, int64_t padding) {
   return op.call(x, kernel, padding);
 }
 
-bool takes_patch_conv(const at::Tensor& x, const at::Tensor& weight) {
+bool can_use_patch_conv(const at::Tensor& x, const at::Tensor& weight) {
   return x.dim() == 4 && weight.dim() == 4 && weight.size(2) == weight.size(3) && weight.size(1) == x.size(1) &&
          weight.numel() / weight.size(0) <= kLongestPatch && weight.size(0) % kMultiple == 0 && !x.requires_grad();
 }
 
 at::Tensor patch_conv(const at::Tensor& x, const at::Tensor& weight, int64_t padding) {
   TSR_CHECK(
-      takes_patch_conv(x, weight) && x.scalar_type() == weight.scalar_type(),
+      can_use_patch_conv(x, weight) && x.scalar_type() == weight.scalar_type(),
       "expected images that want no gradient and a weight of their type with patches of up to {} numbers, got {} of {} and "
       "{} of {}",
       kLongestPatch, fmt::join(x.sizes(), " x "), toString(x.scalar_type()), fmt::join(weight.sizes(), " x "),

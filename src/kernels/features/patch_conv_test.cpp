@@ -28,7 +28,7 @@ TEST_P(PatchConv, EqualsTheConvolutionInFloat64) {
   const at::Tensor wide_weight = weight.detach().to(at::kDouble).requires_grad_();
   const at::Tensor planes = torch::randn({c.images, c.channels, c.height, c.width}, options);
   for (const at::Tensor& x : {planes, planes.contiguous(last)}) {
-    ASSERT_TRUE(takes_patch_conv(x, weight));
+    ASSERT_TRUE(can_use_patch_conv(x, weight));
     const at::Tensor ours = patch_conv(x, weight, c.padding);
     const at::Tensor expected = at::conv2d(x.to(at::kDouble), wide_weight, {}, 1, c.padding);
     ASSERT_EQ(ours.sizes(), expected.sizes());
@@ -68,9 +68,9 @@ TEST(PatchConvolution, LeavesLongPatchesAndGradientsOfTheImageToOthers) {
   const auto options = at::TensorOptions(testing::test_device());
   const at::Tensor x = torch::randn({1, 8, 5, 5}, options), image = torch::randn({1, 3, 5, 5}, options);
   const at::Tensor weight = torch::randn({8, 3, 3, 3}, options);
-  EXPECT_FALSE(takes_patch_conv(x, torch::randn({8, 8, 3, 3}, options)));
-  EXPECT_FALSE(takes_patch_conv(image.clone().requires_grad_(), weight));
-  EXPECT_FALSE(takes_patch_conv(image, torch::randn({5, 3, 3, 3}, options)));
+  EXPECT_FALSE(can_use_patch_conv(x, torch::randn({8, 8, 3, 3}, options)));
+  EXPECT_FALSE(can_use_patch_conv(image.clone().requires_grad_(), weight));
+  EXPECT_FALSE(can_use_patch_conv(image, torch::randn({5, 3, 3, 3}, options)));
   EXPECT_THROW(patch_conv(x, weight, 1), Error);
   EXPECT_THROW(patch_conv(image, weight.to(at::kDouble), 1), Error);
   EXPECT_THROW(patch_rows(image, 7, 0), Error);

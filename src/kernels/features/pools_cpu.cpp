@@ -100,7 +100,7 @@ void spread(const PoolLoops<S, T>& loops, const std::vector<at::Tensor>& grad_ou
 
 std::vector<at::Tensor> adaptive_pools_cpu(const at::Tensor& x, at::IntArrayRef bins) {
   std::vector<at::Tensor> results;
-  const bool loops = takes_feature_loops(x);  // the rest is libtorch's
+  const bool loops = can_use_feature_loops(x);  // the rest is libtorch's
   for (const int64_t b : bins) {
     results.push_back(loops ? at::empty({x.size(0), x.size(1), b, b}, x.options(), at::MemoryFormat::ChannelsLast)
                             : at::adaptive_avg_pool2d(x, {b, b}));

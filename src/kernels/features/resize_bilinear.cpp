@@ -95,7 +95,7 @@ at::Tensor resize_bilinear(const at::Tensor& x, at::IntArrayRef size, bool align
 
 at::Tensor resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
   if (x.sizes().slice(2) == size) return x;
-  return takes_fused_kernels(x) ? resize_bilinear(x, size, align_corners) : at::upsample_bilinear2d(x, size, align_corners);
+  return use_fused(x) ? resize_bilinear(x, size, align_corners) : at::upsample_bilinear2d(x, size, align_corners);
 }
 
 at::Tensor resize_concat(at::TensorList xs, at::IntArrayRef size, bool align_corners) {

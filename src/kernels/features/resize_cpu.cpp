@@ -24,10 +24,10 @@ namespace {
 
 constexpr FeatureLoops kLoops{float_loops, double_loops, bfloat16_loops};
 
-// Whether our loops take the tensor, the features or the gradient of what they became: with more pixels after than before.
+// Whether to use our loops on the tensor, the features or the gradient of what they became: with more pixels after than before.
 // libtorch is as good for planes, and better at shrinking, where most of what we mix is not asked for.
-bool takes_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
-  return high_pixels >= low_pixels && takes_feature_loops(x);
+bool use_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
+  return high_pixels >= low_pixels && can_use_feature_loops(x);
 }
 
 // Calls work(row, scratch) for rows [0, rows) on all threads.
@@ -87,7 +87,7 @@ struct Readers {
 }  // namespace
 
 at::Tensor resize_bilinear_cpu(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
-  if (!takes_loops(x, x.size(2) * x.size(3), size[0] * size[1])) return at::upsample_bilinear2d(x, size, align_corners);
+  if (!use_loops(x, x.size(2) * x.size(3), size[0] * size[1])) return at::upsample_bilinear2d(x, size, align_corners);
   const at::Tensor out = at::empty({x.size(0), x.size(1), size[0], size[1]}, x.options(), at::MemoryFormat::ChannelsLast);
   resize_into(x, out, align_corners);
   return out;
@@ -101,7 +101,7 @@ at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align
     channel += x.size(1);
     if (x.sizes().slice(2) == size) {
       slice.copy_(x);
-    } else if (takes_loops(x, x.size(2) * x.size(3), size[0] * size[1]) && slice.stride(1) == 1) {
+    } else if (use_loops(x, x.size(2) * x.size(3), size[0] * size[1]) && slice.stride(1) == 1) {
       resize_into(x, slice, align_corners);
     } else {
       slice.copy_(at::upsample_bilinear2d(x, size, align_corners));
@@ -113,7 +113,7 @@ at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align
 at::Tensor resize_bilinear_backward_cpu(const at::Tensor& grad_out, at::IntArrayRef size, bool align_corners) {
   const int64_t images = grad_out.size(0), channels = grad_out.size(1), height = size[0], width = size[1];
   const std::vector<int64_t> shape = {images, channels, height, width};
-  if (!takes_loops(grad_out, height * width, grad_out.size(2) * grad_out.size(3))) {
+  if (!use_loops(grad_out, height * width, grad_out.size(2) * grad_out.size(3))) {
     return at::upsample_bilinear2d_backward(grad_out, grad_out.sizes().slice(2), shape, align_corners);
   }
   const at::Tensor out = at::empty(shape, grad_out.options(), at::MemoryFormat::ChannelsLast);

@@ -28,10 +28,10 @@ Result call(Result (*plain)(Parameters...), const c10::TypedOperatorHandle<Resul
   return fused ? op.call(arguments...) : plain(arguments...);
 }
 
-bool takes_kernels(const at::Tensor& x, const at::Tensor& parameter) {
+bool can_fuse_norm(const at::Tensor& x, const at::Tensor& parameter) {
   const auto compute = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const bool half_on_cpu = x.is_cpu() && x.scalar_type() == at::kHalf;  // rare
-  return takes_fused_kernels(x) && !half_on_cpu && (!parameter.defined() || parameter.scalar_type() == compute);
+  return use_fused(x) && !half_on_cpu && (!parameter.defined() || parameter.scalar_type() == compute);
 }
 
 #define TSR_NORM_OP(name)                                                      \
@@ -57,7 +57,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
                             const at::Tensor& bias, const at::Tensor& moments, const NormActOptions& options) {
     const auto kept = c10::make_intrusive<Kept>(options);
     kept->has_residual = residual.has_value();
-    const at::Tensor y = call_norm_act(takes_kernels(x, weight), x, residual, moments, weight, bias,
+    const at::Tensor y = call_norm_act(can_fuse_norm(x, weight), x, residual, moments, weight, bias,
                                        at::IntArrayRef(options.ends), options.eps, options.relu);
     // Without a residual the sign of y follows from x.
     ctx->save_for_backward({x, options.relu && kept->has_residual ? y : at::Tensor(), weight, bias, moments});
@@ -77,7 +77,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     const bool wants_x = ctx->needs_input_grad(0), wants_residual = kept.has_residual && ctx->needs_input_grad(1);
     const bool wants_sums =
         ctx->needs_input_grad(of_weight) || ctx->needs_input_grad(of_weight + 1) || (wants_x && !options.constant_moments);
-    const bool fused = takes_kernels(x, weight);
+    const bool fused = can_fuse_norm(x, weight);
     at::Tensor grad_out = grad_outputs[0], means, grad_weight, grad_bias;
     bool gate = options.relu;
     if (wants_sums || y.defined()) {
@@ -115,7 +115,7 @@ at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends, c
   TSR_CHECK(!running_mean.defined() || (running_mean.numel() == x.size(1) && running_var.numel() == x.size(1)),
             "expected running averages for {} channels", x.size(1));
   const auto optional = [](const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; };
-  return call_norm_moments(takes_kernels(x, running_mean), x, at::IntArrayRef(ends), optional(running_mean),
+  return call_norm_moments(can_fuse_norm(x, running_mean), x, at::IntArrayRef(ends), optional(running_mean),
                            optional(running_var), momentum);
 }
 

@@ -102,16 +102,16 @@ struct NormPoolFunction : torch::autograd::Function<NormPoolFunction> {
 
 }  // namespace
 
-bool takes_norm_pool(const at::Tensor& x, const at::Tensor& weight) {
+bool can_fuse_norm_pool(const at::Tensor& x, const at::Tensor& weight) {
   const auto type = x.scalar_type(), compute = type == at::kDouble ? at::kDouble : at::kFloat;
-  return x.dim() == 4 && x.numel() > 0 && x.size(2) % 2 == 0 && x.size(3) % 2 == 0 && takes_fused_kernels(x) &&
+  return x.dim() == 4 && x.numel() > 0 && x.size(2) % 2 == 0 && x.size(3) % 2 == 0 && use_fused(x) &&
          x.is_contiguous(at::MemoryFormat::ChannelsLast) && weight.scalar_type() == compute &&
          (type == compute || type == at::kBFloat16 || (type == at::kHalf && !x.is_cpu()));
 }
 
 NormPooled norm_pool(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& moments,
                      const NormActOptions& options, int64_t before) {
-  TSR_CHECK(takes_norm_pool(x, weight) && options.relu && before >= 0,
+  TSR_CHECK(can_fuse_norm_pool(x, weight) && options.relu && before >= 0,
             "expected channels_last features with even sides and a ReLU behind them, got {} of {}", toString(x.scalar_type()),
             fmt::join(x.sizes(), " x "));
   check_norm_arguments(x, options.ends, moments, weight, bias);

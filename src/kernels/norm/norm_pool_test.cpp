@@ -157,8 +157,8 @@ TEST(NormPools, AreTheSameBitsTwice) {
 TEST(NormPools, SayWhatDoesNotFit) {
   const Values v = values_of({2, 8, 6, 4, 2, 0, at::kFloat});
   const at::Tensor odd = v.x.narrow(2, 0, 5).contiguous(at::MemoryFormat::ChannelsLast);
-  EXPECT_FALSE(takes_norm_pool(odd, v.weight));
-  EXPECT_FALSE(takes_norm_pool(v.x.contiguous(), v.weight));
+  EXPECT_FALSE(can_fuse_norm_pool(odd, v.weight));
+  EXPECT_FALSE(can_fuse_norm_pool(v.x.contiguous(), v.weight));
   EXPECT_THROW(norm_pool(odd, v.weight, v.bias, norm_moments(odd, {2}), v.options, 0), Error);
   const at::Tensor moments = norm_moments(v.x, {1, 2});
   const auto with_ends = [&](const std::vector<int64_t>& ends) {

@@ -77,7 +77,7 @@ at::Tensor padded_product(const at::Tensor& x, const at::Tensor& weight, const a
 }
 
 at::Tensor classify_pixels(torch::nn::Conv2d& conv, const at::Tensor& x) {
-  return x.is_cuda() && takes_fused_kernels(x) && is_pointwise(conv) ? padded_product(x, conv->weight, conv->bias) : conv(x);
+  return x.is_cuda() && use_fused(x) && is_pointwise(conv) ? padded_product(x, conv->weight, conv->bias) : conv(x);
 }
 
 }  // namespace tessera

@@ -55,13 +55,13 @@ std::pair<at::Tensor, at::Tensor> pointwise_and_keep(const at::Tensor& x, const 
   return {both[0], both[1]};
 }
 
-bool takes_pointwise_fork(const torch::nn::Conv2d& conv, const at::Tensor& x) {
+bool use_pointwise_fork(const torch::nn::Conv2d& conv, const at::Tensor& x) {
   const auto& options = conv->options;
   const auto all = [](const torch::ExpandingArray<2>& values, int64_t value) {
     return values->at(0) == value && values->at(1) == value;
   };
-  return x.is_cuda() && takes_fused_kernels(x) && at::GradMode::is_enabled() && x.requires_grad() &&
-         all(options.kernel_size(), 1) && all(options.stride(), 1) && options.groups() == 1 && !conv->bias.defined() &&
+  return x.is_cuda() && use_fused(x) && at::GradMode::is_enabled() && x.requires_grad() && all(options.kernel_size(), 1) &&
+         all(options.stride(), 1) && options.groups() == 1 && !conv->bias.defined() &&
          x.is_contiguous(at::MemoryFormat::ChannelsLast);
 }
 
