@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// A block's share of a row: `columns` pixels of `vectors` vectors each.
+// A block's part of a row: `columns` pixels of `vectors` vectors each.
 struct Tile {
   int columns, per_row;
 };

@@ -131,20 +131,20 @@ __global__ void __launch_bounds__(kBlockThreads)
     fill_columns(columns, chunk, static_cast<int>(min(table_end - chunk, static_cast<int64_t>(kBlockVectors))), table);
     __syncthreads();
     if (!mine) continue;
-    const auto share = [&](int i) { return share_of(x, table[i].first, table[i].second, table[i].weight); };
+    const auto column_weight = [&](int i) { return weight_of(x, table[i].first, table[i].second, table[i].weight); };
     int i_begin = static_cast<int>(max(beside.begin - chunk, static_cast<int64_t>(0)));
     int i_end = static_cast<int>(min(beside.end - chunk, static_cast<int64_t>(kBlockVectors)));
-    while (i_begin < i_end && share(i_begin) == T(0)) ++i_begin;
-    while (i_begin < i_end && share(i_end - 1) == T(0)) --i_end;
+    while (i_begin < i_end && column_weight(i_begin) == T(0)) ++i_begin;
+    while (i_begin < i_end && column_weight(i_end - 1) == T(0)) --i_end;
     for (int64_t out_y = above.begin + group; out_y < above.end; out_y += groups) {
       const AxisPoint point = rows(out_y);
-      const T row_share = share_of(y, point.first, point.second, static_cast<T>(point.weight));
-      if (row_share == T(0)) continue;
+      const T row_weight = weight_of(y, point.first, point.second, static_cast<T>(point.weight));
+      if (row_weight == T(0)) continue;
       const S* const line = from + out_y * strides.row + chunk * strides.column;
 #pragma unroll 4
       for (int i = i_begin; i < i_end; ++i) {
         const auto values = load_channels<S, V>(line + i * strides.column);
-        const T part = row_share * share(i);
+        const T part = row_weight * column_weight(i);
 #pragma unroll
         for (int k = 0; k < V; ++k) sum[k] += part * static_cast<T>(values.value[k]);
       }

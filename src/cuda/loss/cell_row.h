@@ -16,7 +16,7 @@ struct CellRow {
     for (int k = 0; k < K; ++k) grad[0][k] = grad[1][k] = 0;
   }
 
-  // The lane's share of the sum of a pixel's exponentials; e: its own. extra: below the bound, in powers of 2.
+  // The lane's part of the sum of a pixel's exponentials; e: its own. extra: below the bound, in powers of 2.
   __device__ T exponentials(T right, T extra, T (&e)[K]) const {
     T sum = 0;
 #pragma unroll

@@ -74,7 +74,7 @@ __device__ __forceinline__ T pixel_sums(const SoftmaxArguments<T>& a, int image,
       const int label = target.label[0];
       grad_dot = softmax.dot / softmax.total() + a.grad_sums[label] * probability(row[label], log_sum);
     }
-    value = target.mass * log_sum - target.share * softmax.spread;
+    value = target.mass * log_sum - target.labelled * softmax.spread;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (target.label[i] >= 0) value -= target.weight[i] * row[target.label[i]];
@@ -100,11 +100,11 @@ __device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int
   }
   const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*grad_out) : T(1);
   const T shift = kTask == SoftmaxTask::kCrossEntropy ? T(0) : a.grad_dot[pixel];
-  const T bound = a.log_sum[pixel] * kLog2E<T>, mass = target.mass * scale, share = target.share * scale;
+  const T bound = a.log_sum[pixel] * kLog2E<T>, mass = target.mass * scale, labelled = target.labelled * scale;
   const auto gradient = [&](int c, T z) {  // but for what the label adds
     const T p = exp2_fast(z * kLog2E<T> - bound);
     if (kTask == SoftmaxTask::kSumsGradient) return p * (a.grad_sums[a.classes + c] - shift);
-    return a.smoothing > 0 ? mass * p - share * a.spread(c) : mass * p;
+    return a.smoothing > 0 ? mass * p - labelled * a.spread(c) : mass * p;
   };
   T at_label[2];
 #pragma unroll

@@ -11,7 +11,7 @@ template <class T>
 struct SoftmaxArguments : LogitArguments {
   const int16_t* labels;                  // (N, H, W)
   const int16_t* other_labels = nullptr;  // null, or MixUp's second labels ...
-  const T* share = nullptr;               // ... and the first's share for each image
+  const T* mix_weight = nullptr;          // ... and the first's weight for each image
   int ignore = 0;
   // Cross entropy: a pixel with label y counts weight[y] * (1 - smoothing) * -log p[y] + smoothing / C * sum of weight * -log
   // p.
@@ -36,7 +36,7 @@ template <class T>
 struct PixelTargets {
   int label[2] = {-1, -1};  // -1: none
   T weight[2] = {0, 0};     // of -log p at the label
-  T share = 0;              // of the pixel that is labelled: 1, or less where one of two mixed labels is ignored
+  T labelled = 0;           // weight of the labels together: 1, or less where one of two mixed labels is ignored
   T mass = 0;               // of all -log p together
 
   __device__ void read(const SoftmaxArguments<T>& a, int image, int64_t pixel) {
@@ -50,10 +50,10 @@ struct PixelTargets {
       const int given = i == 0 ? first : other;
       if (given == a.ignore) continue;
       const bool valid = given >= 0 && given < a.classes;
-      const T part = a.other_labels == nullptr ? T(1) : i == 0 ? a.share[image] : T(1) - a.share[image];
+      const T part = a.other_labels == nullptr ? T(1) : i == 0 ? a.mix_weight[image] : T(1) - a.mix_weight[image];
       label[i] = valid ? given : 0;
       weight[i] = valid ? part * (T(1) - a.smoothing) * a.weight_of(given) : static_cast<T>(NAN);
-      share += valid ? part : static_cast<T>(NAN);
+      labelled += valid ? part : static_cast<T>(NAN);
       mass += weight[i] + part * a.spread_total();
     }
   }

@@ -32,7 +32,7 @@ class SoftmaxCall {
   }
 
   void set_targets(const OptionalTensor& class_weights, double smoothing, const OptionalTensor& other_labels,
-                   const OptionalTensor& share) {
+                   const OptionalTensor& mix_weight) {
     arguments_.smoothing = static_cast<T>(smoothing);
     if (class_weights) {
       const at::Tensor weights = class_weights->to(logits_.device(), at::kDouble);
@@ -41,7 +41,7 @@ class SoftmaxCall {
     if (!other_labels) return;
     kept_.push_back(*other_labels);
     arguments_.other_labels = other_labels->const_data_ptr<int16_t>();
-    arguments_.share = keep(*share);
+    arguments_.mix_weight = keep(*mix_weight);
   }
   void set_grad_sums(const at::Tensor& grad_sums) { arguments_.grad_sums = keep(grad_sums); }
   void set_log_sums(const at::Tensor& log_sums) { arguments_.log_sum = log_sums.mutable_data_ptr<T>(); }

@@ -118,7 +118,7 @@ class CellWalk {
     const unsigned counted = __ballot_sync(kAllLanes, own.target.counts());
     if (counted == 0) return;
     memory_.right[lane_] = own.place.right;
-    memory_.mass[lane_] = kTask == SoftmaxTask::kCrossEntropy ? own.target.mass : own.target.share;
+    memory_.mass[lane_] = kTask == SoftmaxTask::kCrossEntropy ? own.target.mass : own.target.labelled;
     __syncwarp();
     const int bits = chunk.row_bits(), width = chunk.width(), rows = chunk.rows(), below = chunk.y_end - chunk.y;
     for (int row = 0; row < rows && row < below; ++row) {
@@ -268,7 +268,7 @@ class CellWalk {
     }
     if (kTask == SoftmaxTask::kCrossEntropy && counts) {
       value_ += own_mass(own.target) * kLn2<T> * (log2(sum) + extra);
-      if (a_.smoothing > 0) value_ -= own.target.share * corners_.spread(own.place);
+      if (a_.smoothing > 0) value_ -= own.target.labelled * corners_.spread(own.place);
     }
     if (kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 && gradient_) spread_gradient(own);
   }
@@ -277,12 +277,12 @@ class CellWalk {
   __device__ T own_mass(const PixelTargets<T>& target) const {
     if (!kKnown) return target.mass;
     const T of_labels = first_class_ == 0 ? target.weight[0] + target.weight[1] : T(0);
-    return a_.smoothing > 0 ? of_labels + target.share * own_spread_ : of_labels;
+    return a_.smoothing > 0 ? of_labels + target.labelled * own_spread_ : of_labels;
   }
 
   // Label smoothing takes the same off every class of a pixel.
   __device__ void spread_gradient(const Pixel& own) {
-    const T share = own.target.share, right = share * own.place.right, left = share - right;
+    const T labelled = own.target.labelled, right = labelled * own.place.right, left = labelled - right;
     const T down = own.place.down, up = T(1) - down;
     const CornerParts<T> total = {{warp_sum(up * left), warp_sum(down * left), warp_sum(up * right), warp_sum(down * right)}};
 #pragma unroll

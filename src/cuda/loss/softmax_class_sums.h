@@ -28,8 +28,8 @@ __global__ void tile_class_sums_kernel(const SoftmaxArguments<T> a, const LogitT
   if (counts) {
     const SharedRow<T, S, kPack> row{tile.shared + own * tile.pitch.shared};
     const T log_sum = sum_classes(a, row).log_sum();
-    bounds[own] = log_sum * kLog2E<T> * target.share;  // not a number where the label is no class
-    at_label[own] = probability(row[target.label[0]], log_sum) * target.share;
+    bounds[own] = log_sum * kLog2E<T> * target.labelled;  // not a number where the label is no class
+    at_label[own] = probability(row[target.label[0]], log_sum) * target.labelled;
   }
   for (int c = lane; c < a.classes; c += 32) own_sums[c] = 0;
   const unsigned counted = __ballot_sync(kAllLanes, counts), same = __match_any_sync(kAllLanes, target.label[0]);

@@ -69,7 +69,7 @@ __global__ void pixel_sums_kernel(const SoftmaxArguments<T> a, T* values) {
     a.grad_dot[p.index] = dot / sum + a.grad_sums[label] * exp2_fast((z[label] - log_sum) * kLog2E<T>);
   }
   if (values == nullptr) return;
-  T value = target.mass * log_sum - target.share * spread;
+  T value = target.mass * log_sum - target.labelled * spread;
   for (int i = 0; i < 2; ++i) {
     if (target.label[i] >= 0) value -= target.weight[i] * z[target.label[i]];
   }
@@ -96,7 +96,7 @@ __global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double*
       if (kTask == SoftmaxTask::kCrossEntropy) {
         g = target.mass * probability;
         for (int i = 0; i < 2; ++i) g -= target.label[i] == c ? target.weight[i] : T(0);
-        if (a.smoothing > 0) g -= target.share * a.spread(c);
+        if (a.smoothing > 0) g -= target.labelled * a.spread(c);
       } else {
         g = probability * (a.grad_sums[a.classes + c] - shift + (target.label[0] == c ? a.grad_sums[c] : T(0)));
       }

@@ -11,13 +11,13 @@ at::Tensor sum_images(const at::Tensor& values) {
 // `saved`: the parts of the gradient, or where there are none the log of each pixel's sum of exponentials.
 std::tuple<at::Tensor, at::Tensor> cross_entropy_cuda(const at::Tensor& logits, const at::Tensor& labels,
                                                       const OptionalTensor& class_weights, double smoothing,
-                                                      const OptionalTensor& other_labels, const OptionalTensor& share,
+                                                      const OptionalTensor& other_labels, const OptionalTensor& mix_weight,
                                                       int64_t ignore, bool align_corners, bool with_gradient) {
   const DeviceGuard guard(logits.device());
   return with_compute_type(logits, [&](auto zero) {
     using T = decltype(zero);
     SoftmaxCall<T> call(logits, labels, ignore, align_corners);
-    call.set_targets(class_weights, smoothing, other_labels, share);
+    call.set_targets(class_weights, smoothing, other_labels, mix_weight);
     if (call.pixelwise()) {
       at::Tensor values;
       const at::Tensor sums = call.find_sums(&values);
@@ -33,14 +33,14 @@ std::tuple<at::Tensor, at::Tensor> cross_entropy_cuda(const at::Tensor& logits, 
 
 at::Tensor cross_entropy_backward_cuda(const at::Tensor& grad_out, const at::Tensor& saved, const at::Tensor& logits,
                                        const at::Tensor& labels, const OptionalTensor& class_weights, double smoothing,
-                                       const OptionalTensor& other_labels, const OptionalTensor& share, int64_t ignore,
+                                       const OptionalTensor& other_labels, const OptionalTensor& mix_weight, int64_t ignore,
                                        bool align_corners) {
   const DeviceGuard guard(logits.device());
   const at::Tensor factor = grad_out.to(at::kDouble);
   return with_compute_type(logits, [&](auto zero) {
     SoftmaxCall<decltype(zero)> call(logits, labels, ignore, align_corners);
     if (!call.pixelwise()) return call.gather(saved, factor.const_data_ptr<double>());
-    call.set_targets(class_weights, smoothing, other_labels, share);
+    call.set_targets(class_weights, smoothing, other_labels, mix_weight);
     call.set_log_sums(saved);
     return call.template pixel_gradient<SoftmaxTask::kCrossEntropy>(factor.const_data_ptr<double>());
   });

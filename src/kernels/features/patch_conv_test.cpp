@@ -44,7 +44,7 @@ TEST_P(PatchConv, EqualsTheConvolutionInFloat64) {
   }
 }
 
-// A U-Net's first convolution; lines longer than a block's share; every kernel and padding that fits.
+// A U-Net's first convolution; lines longer than a block's part; every kernel and padding that fits.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PatchConv,
     ::testing::Values(ConvCase{2, 3, 9, 13, 64, 3, 1, at::kBFloat16}, ConvCase{1, 3, 3, 300, 8, 3, 1, at::kFloat},

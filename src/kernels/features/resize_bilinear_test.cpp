@@ -123,7 +123,7 @@ TEST(ResizeBilinear, TakesAnyStrides) {
   }
 }
 
-// A gradient sums to what came in: every output's shares are those of its inputs.
+// A gradient sums to what came in: the weights of an output's inputs add up to 1.
 TEST(ResizeBilinear, GradientKeepsTheSum) {
   for (const Shape& s : kShapes) {
     const at::Tensor x = features({s.n, s.channels, s.h, s.w}, at::kDouble, true);

@@ -59,29 +59,29 @@ void resize_into(const at::Tensor& x, const at::Tensor& out, bool align_corners)
   });
 }
 
-// Who reads each input of an axis, and with what share.
+// Which outputs read each input of an axis, and with what weight.
 template <class T>
 struct Readers {
   Readers(int64_t in, int64_t out, bool align_corners) {
     const AxisRule rule(in, out, align_corners);
-    const auto share_at = [&](int64_t p, int64_t i) {
+    const auto weight_at = [&](int64_t p, int64_t i) {
       const AxisPoint point = rule(i);
-      return share_of(p, point.first, point.second, point.weight);
+      return weight_of(p, point.first, point.second, point.weight);
     };
     for (int64_t p = 0; p < in; ++p) {
       AxisRange range = rule.readers(p);
-      while (range.begin < range.end && share_at(p, range.begin) == 0) ++range.begin;
-      while (range.begin < range.end && share_at(p, range.end - 1) == 0) --range.end;
+      while (range.begin < range.end && weight_at(p, range.begin) == 0) ++range.begin;
+      while (range.begin < range.end && weight_at(p, range.end - 1) == 0) --range.end;
       begin.push_back(range.begin);
       end.push_back(range.end);
-      offset.push_back(static_cast<int64_t>(share.size()));
-      for (int64_t i = range.begin; i < range.end; ++i) share.push_back(static_cast<T>(share_at(p, i)));
+      offset.push_back(static_cast<int64_t>(weight.size()));
+      for (int64_t i = range.begin; i < range.end; ++i) weight.push_back(static_cast<T>(weight_at(p, i)));
     }
   }
-  ReadersView<T> view() const { return {begin.data(), end.data(), offset.data(), share.data()}; }
+  ReadersView<T> view() const { return {begin.data(), end.data(), offset.data(), weight.data()}; }
 
   std::vector<int64_t> begin, end, offset;
-  std::vector<T> share;
+  std::vector<T> weight;
 };
 
 }  // namespace
@@ -132,7 +132,7 @@ at::Tensor resize_bilinear_backward_cpu(const at::Tensor& grad_out, at::IntArray
         return;
       }
       loops.backward({from + n * grad_out.stride(0) + rows.begin[y] * grad_out.stride(2), grad_out.stride(2),
-                      grad_out.stride(3), out_width, channels, rows.end[y] - rows.begin[y], rows.share.data() + rows.offset[y],
+                      grad_out.stride(3), out_width, channels, rows.end[y] - rows.begin[y], rows.weight.data() + rows.offset[y],
                       columns.view(), result, width, scratch});
     });
   });

@@ -67,11 +67,12 @@ void backward(const ResizeGradientRow<S, T>& row) {
     constexpr int64_t kStretch = 2048;
     for (int64_t c = 0; c < row.out_width * n; c += kStretch) {
       const int64_t left = row.out_width * n - c;
-      weighted_sum(row.scratch + c, row.grad_out + c, row.stride_y, row.row_share, row.rows, left < kStretch ? left : kStretch);
+      weighted_sum(row.scratch + c, row.grad_out + c, row.stride_y, row.row_weight, row.rows,
+                   left < kStretch ? left : kStretch);
     }
   } else {
     for (int64_t x = 0; x < row.out_width; ++x) {
-      weighted_sum(row.scratch + x * n, row.grad_out + x * row.stride_x, row.stride_y, row.row_share, row.rows, n);
+      weighted_sum(row.scratch + x * n, row.grad_out + x * row.stride_x, row.stride_y, row.row_weight, row.rows, n);
     }
   }
   for (int64_t x = 0; x < row.width; ++x) {
@@ -81,11 +82,11 @@ void backward(const ResizeGradientRow<S, T>& row) {
       for (int64_t c = 0; c < n; ++c) out[c] = S{};
       continue;
     }
-    const T* const share = row.columns.share + row.columns.offset[x];
+    const T* const weight = row.columns.weight + row.columns.offset[x];
     if constexpr (std::is_same_v<S, T>) {
-      weighted_sum<T, T>(out, row.scratch + begin * n, n, share, count, n);
+      weighted_sum<T, T>(out, row.scratch + begin * n, n, weight, count, n);
     } else {
-      weighted_sum<T, T>(sum, row.scratch + begin * n, n, share, count, n);
+      weighted_sum<T, T>(sum, row.scratch + begin * n, n, weight, count, n);
       for (int64_t c = 0; c < n; ++c) out[c] = narrow<S>(sum[c]);
     }
   }

@@ -18,11 +18,11 @@ struct ResizeRow {
   T* scratch;  // width * channels
 };
 
-// The outputs that read each input of an axis: those of input p are [begin[p], end[p]), with share[offset[p] + k].
+// The outputs that read each input of an axis: those of input p are [begin[p], end[p]), with weight[offset[p] + k].
 template <class T>
 struct ReadersView {
   const int64_t *begin, *end, *offset;
-  const T* share;
+  const T* weight;
 };
 
 // One row of the input's gradient, gathered from the output rows [begin, end) that read it.
@@ -31,7 +31,7 @@ struct ResizeGradientRow {
   const S* grad_out;  // of output row `begin`
   int64_t stride_y, stride_x, out_width, channels;
   int64_t rows;
-  const T* row_share;
+  const T* row_weight;
   ReadersView<T> columns;
   S* out;  // (width, channels)
   int64_t width;

@@ -40,8 +40,8 @@ struct SoftmaxBand : Band<T> {
   const T* target_weight;
   const T* spread_weight;  // null: no label smoothing
   T spread_total;
-  const int16_t* other_labels;  // null, or the labels that the share 1 - `share` of each pixel has
-  T share;
+  const int16_t* other_labels;  // null, or MixUp's second labels, whose weight is 1 - mix_weight
+  T mix_weight;
   // kSumsGradient: the gradients of the two sums of class c, over all labelled pixels and over those with its label.
   const T* grad_sum;
   const T* grad_label_sum;

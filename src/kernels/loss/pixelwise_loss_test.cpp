@@ -49,8 +49,8 @@ at::Tensor plain_cross_entropy(const at::Tensor& x, const at::Tensor& labels, co
     return at::cross_entropy_loss(x, y.to(at::kLong), weights, at::Reduction::None, options.ignore, options.label_smoothing);
   };
   if (!options.other_labels.defined()) return of(labels).sum();
-  const at::Tensor share = options.share.to(x.device()).view({-1, 1, 1});
-  return (share * of(labels) + (1 - share) * of(options.other_labels)).sum();
+  const at::Tensor mix_weight = options.mix_weight.to(x.device()).view({-1, 1, 1});
+  return (mix_weight * of(labels) + (1 - mix_weight) * of(options.other_labels)).sum();
 }
 
 at::Tensor plain_sums(const at::Tensor& x, const at::Tensor& labels) {
@@ -90,7 +90,7 @@ TEST(PixelwiseLoss, CrossEntropyEqualsPlainOps) {
       all.class_weights = at::rand({logits.size(1)}, at::kDouble) + 0.5;
       all.label_smoothing = 0.1;
       all.other_labels = labels_for(logits, 99);
-      all.share = at::rand({2}, at::kDouble);
+      all.mix_weight = at::rand({2}, at::kDouble);
       for (const CrossEntropyOptions& options : {CrossEntropyOptions(), all}) {
         const Derivative fused =
             differentiate(logits, [&](const at::Tensor& x) { return 0.25 * upsample_cross_entropy(x, labels, options); });

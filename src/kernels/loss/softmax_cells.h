@@ -77,7 +77,7 @@ class SoftmaxCells {
     }
     const T total = sum_lanes<T, L>(sum), inverse = T(1) / total;
     if constexpr (kTask == SoftmaxTask::kCrossEntropy) {
-      if (spreads) band_.value -= t.share * sum_lanes<T, L>(dot);
+      if (spreads) band_.value -= t.labelled * sum_lanes<T, L>(dot);
       logs_.add(total, t.mass, band_.value);
       pixel.scale = t.mass * inverse;
     } else {
@@ -110,8 +110,8 @@ class SoftmaxCells {
     T spread[2] = {0, 0};  // what label smoothing takes off both sides
     if (kEntropy && band_.spread_weight != nullptr) {
       for (int64_t p = 0; p < count; ++p) {
-        spread[0] += pixels[p].targets.share * (T(1) - pixels[p].right);
-        spread[1] += pixels[p].targets.share * pixels[p].right;
+        spread[0] += pixels[p].targets.labelled * (T(1) - pixels[p].right);
+        spread[1] += pixels[p].targets.labelled * pixels[p].right;
       }
     }
     for (int64_t c = 0; c < padded_; c += L) {

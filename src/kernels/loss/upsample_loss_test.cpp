@@ -60,8 +60,8 @@ at::Tensor plain_cross_entropy(const at::Tensor& x, const at::Tensor& labels, co
         at::Reduction::None, options.ignore, options.label_smoothing);
   };
   if (!options.other_labels.defined()) return of(labels).sum();
-  const at::Tensor share = options.share.to(x.device()).view({-1, 1, 1});
-  return (share * of(labels) + (1 - share) * of(options.other_labels)).sum();
+  const at::Tensor mix_weight = options.mix_weight.to(x.device()).view({-1, 1, 1});
+  return (mix_weight * of(labels) + (1 - mix_weight) * of(options.other_labels)).sum();
 }
 
 at::Tensor plain_sums(const at::Tensor& x, const at::Tensor& labels, bool align_corners) {
@@ -213,7 +213,7 @@ TEST(UpsampleLoss, IsTheSameOnAnyNumberOfThreads) {
   }
 }
 
-// The sum of an image must not depend on which others share its micro-batch.
+// The sum of an image must not depend on which others mix_weight its micro-batch.
 TEST(UpsampleLoss, ImagesDoNotTouchOneAnother) {
   const Shape s{4, 11, 8, 8, 32, 32};
   const at::Tensor logits = logits_of(s, at::kFloat, true), labels = labels_of(s);
@@ -272,7 +272,7 @@ TEST(UpsampleLoss, LabelsBeyondInt16AreNoClass) {
       const at::Tensor labels = at::full({1, 4, 4}, label, type).to(test_device());
       CrossEntropyOptions mixed;
       mixed.other_labels = labels;
-      mixed.share = at::full({1}, 0.5, at::kDouble).to(test_device());
+      mixed.mix_weight = at::full({1}, 0.5, at::kDouble).to(test_device());
       expect_refused([&] { return upsample_cross_entropy(logits, labels); });
       expect_refused([&] { return upsample_cross_entropy(logits, at::zeros_like(labels), mixed); });
       expect_refused([&] { return upsample_softmax_sums(logits, labels); });

@@ -65,18 +65,18 @@ at::Tensor moments_of(const at::Tensor& x, const NormSlabs<T>& slabs) {
   });
   const at::Tensor result = at::zeros({slabs.groups(), 2, channels}, at::kDouble);
   auto* const moments = result.mutable_data_ptr<double>();
-  const auto share = [&](int64_t slab, int64_t group) {
+  const auto fraction = [&](int64_t slab, int64_t group) {
     return static_cast<double>(slabs.slabs()[static_cast<size_t>(slab)].rows) / slabs.count(group);
   };
   for_each_slab<T>(slabs, [&](int64_t slab, int64_t group, int64_t begin, int64_t end) {
     double* const mean = moments + 2 * group * channels;
-    const double *from = partials.first + slab * channels, weight = share(slab, group);
+    const double *from = partials.first + slab * channels, weight = fraction(slab, group);
     for (int64_t c = begin; c < end; ++c) mean[c] += weight * from[c];
   });
   for_each_slab<T>(slabs, [&](int64_t slab, int64_t group, int64_t begin, int64_t end) {
     double *const mean = moments + 2 * group * channels, *const var = mean + channels;
     const double *means = partials.first + slab * channels, *deviations = partials.second + slab * channels;
-    const double weight = share(slab, group), inverse = 1 / slabs.count(group);
+    const double weight = fraction(slab, group), inverse = 1 / slabs.count(group);
     for (int64_t c = begin; c < end; ++c) {
       const double d = means[c] - mean[c];
       var[c] += deviations[c] * inverse + weight * d * d;

@@ -35,7 +35,7 @@ struct UnitMix {
   TSR_HOST_DEVICE void make(const In* own, const In* partners, int y, int x, int channel, const Scale& scale, T* to) const {
     if (mixed && mix.in_box(y, x)) return normalize_unit<kCount>(partners, channel, partner_color, scale, to);
     normalize_unit<kCount>(own, channel, color, scale, to);
-    if (!mixed || mix.share == 1) return;
+    if (!mixed || mix.own_weight == 1) return;
     T other[kCount];
     normalize_unit<kCount>(partners, channel, partner_color, scale, other);
     for (int c = 0; c < kCount; ++c) to[c] = mix.blend(to[c], other[c]);

@@ -131,8 +131,8 @@ std::pair<at::Tensor, NormActOptions> BatchNorm2dImpl::unit_moments(const at::Te
   at::Tensor moments =
       own_updates ? norm_moments(x, options.ends, running_mean, running_var, momentum_) : norm_moments(x, options.ends);
   if (offset.defined() && own_updates) {
-    const double share = 1 - std::pow(1 - momentum_, static_cast<double>(segments.size()));
-    running_mean.add_(offset.detach(), share);
+    const double combined_momentum = 1 - std::pow(1 - momentum_, static_cast<double>(segments.size()));
+    running_mean.add_(offset.detach(), combined_momentum);
   }
   if (context.norm_rows > 0) synchronise_units(x, segments, context, moments, options);
   for (size_t i = 0; i < segments.size() && !own_updates; ++i) {
