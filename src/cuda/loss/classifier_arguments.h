@@ -46,10 +46,6 @@ struct PixelTarget {
 
 using Words = Pack<unsigned, 4>;  // 8 numbers
 
-__device__ __forceinline__ Words load_words(const void* from) {
-  return load_pack<4>(static_cast<const unsigned*>(from));
-}
-
 // Where rows of kGroups x 32 numbers lie in shared memory: the place of their 8 numbers 32 group + 8 part. Turned from row to
 // row, so that neither 8 lanes that read the 4 parts of two neighbouring rows nor 8 that read one part of 8 rows meet in a
 // bank.

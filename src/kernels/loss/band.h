@@ -55,9 +55,7 @@ struct SoftmaxBand : Band<T> {
 
 template <class T>
 struct ArgmaxBand : Band<T> {
-  int16_t* result;     // of output row `begin`, or null
-  int64_t* confusion;  // (classes, classes) of (label, prediction), or null
-  bool bad_label;      // out
+  int16_t* result;  // of output row `begin`
 };
 
 // The loops over bands, compiled for one instruction set.

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "nn/blocks/conv.h"
+#include "support/norm_segments.h"
 #include "tensor/step_context.h"
 
 namespace tessera {
@@ -32,7 +33,7 @@ TEST(BatchNorm, OneValueHasNoVariance) {
   EXPECT_THROW(norm(x.narrow(0, 0, 1)), Error);
   EXPECT_NO_THROW(norm(x));
   {
-    const StepContextGuard context({.segments = norm_segments(2, 1)});
+    const StepContextGuard context({.segments = testing::norm_segments(2, 1)});
     EXPECT_THROW(norm(x), Error);
   }
   EXPECT_TRUE(norm->running_var.isfinite().all().item<bool>());
@@ -50,7 +51,7 @@ TEST(BatchNorm, UnitsMakePassesOfAnySizeAgree) {
     norm->to(torch::kDouble);
     std::vector<at::Tensor> parts;
     for (const at::Tensor& part : x.split(pass)) {
-      const StepContextGuard context({.segments = norm_segments(pass, 2)});
+      const StepContextGuard context({.segments = testing::norm_segments(pass, 2)});
       parts.push_back(norm(part));
     }
     outputs.push_back(torch::cat(parts));
@@ -95,7 +96,7 @@ TEST(BatchNorm, BiasBeforeItIsNotAdded) {
   const at::Tensor x = torch::randn({6, 3, 5, 7}, torch::kDouble), grad_out = torch::randn({6, 5, 5, 7}, torch::kDouble);
   const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
   for (int step = 0; step < 3; ++step) {
-    const StepContextGuard context({.segments = norm_segments(6, 2)});
+    const StepContextGuard context({.segments = testing::norm_segments(6, 2)});
     const at::Tensor ours = conv_norm_relu(conv, norm, x), expected = added->norm_relu(conv(x));
     EXPECT_TRUE(torch::allclose(ours, expected, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_mean, added->running_mean, 1e-12, 1e-12));
@@ -122,7 +123,7 @@ TEST(BatchNorm, PoolsWhatItNormalises) {
       module->to(torch::kDouble);
     const at::Tensor x = torch::randn({6, 3, 6, width}, torch::kDouble).contiguous(last);
     const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
-    const StepContextGuard context({.segments = norm_segments(6, 2)});
+    const StepContextGuard context({.segments = testing::norm_segments(6, 2)});
     const NormPooled ours = conv_norm_relu_pool(conv, norm, x, /*before=*/4);
     EXPECT_EQ(ours.concat_buffer.defined(), width == 8);
     const at::Tensor y = conv_norm_relu(conv, other, x), pooled = at::max_pool2d(y, 2, 2);
@@ -182,7 +183,7 @@ TEST(BatchNorm, StatisticsGoToTheSinkByUnit) {
   const at::Tensor x = torch::randn({5, 3, 4, 4}, torch::kDouble);
   BatchNorm2d norm(3);
   norm->to(torch::kDouble);
-  std::vector<NormSegment> segments = norm_segments(5, 2);
+  std::vector<NormSegment> segments = testing::norm_segments(5, 2);
   segments.back().counts = false;
   const StepContextGuard context({.segments = segments, .running_statistics = &sink});
   norm(x);
