@@ -24,7 +24,7 @@ template <class S, int V, bool kWithPositions>
 __global__ void __launch_bounds__(kBlockThreads)
     max_pool_kernel(const S* features, Strides strides, PoolWindows rows, PoolWindows columns, S* result, uint8_t* positions,
                     int vectors, Tile tile) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   const int64_t line = static_cast<int64_t>(blockIdx.x) / tile.per_row, n = line / rows.out, y = line % rows.out;
   const int first = static_cast<int>(static_cast<int64_t>(blockIdx.x) % tile.per_row) * tile.columns;
   const int count = min(tile.columns, static_cast<int>(columns.out) - first) * vectors;
@@ -65,7 +65,7 @@ template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
     max_pool_backward_kernel(const S* grad_out, const uint8_t* positions, PoolWindows rows, PoolWindows columns, const S* added,
                              Strides added_strides, S* result, int vectors, Tile tile) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   const int64_t line = static_cast<int64_t>(blockIdx.x) / tile.per_row, n = line / rows.size, y = line % rows.size;
   const int first = static_cast<int>(static_cast<int64_t>(blockIdx.x) % tile.per_row) * tile.columns;
   const int count = min(tile.columns, static_cast<int>(columns.size) - first) * vectors;

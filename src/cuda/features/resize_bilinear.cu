@@ -48,7 +48,7 @@ struct Parts {
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads) resize_kernel(const __grid_constant__ Parts parts, S* out, Strides strides,
                                                                int height, int width, bool align_corners, bool by_channels) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   __shared__ Column<T> table[kBlockVectors];
   int which = 0;
   while (which + 1 < parts.count && static_cast<int64_t>(blockIdx.x) >= parts.part[which + 1].first_block) ++which;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     resize_backward_kernel(const S* grad_out, Strides strides, int out_height, int out_width, S* result, Strides result_strides,
                            int height, int width, int vectors, int groups, int blocks_per_row, bool align_corners,
                            bool by_channels) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   __shared__ Column<T> table[kBlockVectors];
   __shared__ T sums[kBlockThreads][V];
   const int places = kBlockThreads / groups, place = static_cast<int>(threadIdx.x) % places,

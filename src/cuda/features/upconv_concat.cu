@@ -32,7 +32,7 @@ __device__ __forceinline__ int64_t place_in_rows(int pixel, int width) {
 template <class S>
 struct ScatterArguments {
   const S* rows;
-  const Sum<S>* bias;
+  const Compute<S>* bias;
   const S* skip;  // or null
   S* out;
   int64_t skip_pitch, pitch;  // numbers from pixel to pixel
@@ -51,7 +51,8 @@ __global__ void __launch_bounds__(kUpconvThreads) scatter_2x2_kernel(ScatterArgu
     if (vector < p.row_vectors) {
       values = load_channels<S, V>(p.rows + place_in_rows(pixel, p.width) * p.row_vectors * V + channel);
 #pragma unroll
-      for (int k = 0; k < V; ++k) values.value[k] = static_cast<S>(static_cast<Sum<S>>(values.value[k]) + p.bias[channel + k]);
+      for (int k = 0; k < V; ++k)
+        values.value[k] = static_cast<S>(static_cast<Compute<S>>(values.value[k]) + p.bias[channel + k]);
     } else {
       values = load_channels<S, V>(p.skip + pixel * p.skip_pitch + channel - p.row_vectors * V);
     }
@@ -63,8 +64,8 @@ __global__ void __launch_bounds__(kUpconvThreads) scatter_2x2_kernel(ScatterArgu
 template <class S, int V>
 __global__ void __launch_bounds__(kUpconvThreads)
     gather_2x2_kernel(const S* x, int64_t pitch, int pixels, int width, int block_pixels, int columns, int channels, S* rows,
-                      Sum<S>* parts) {
-  using T = Sum<S>;
+                      Compute<S>* parts) {
+  using T = Compute<S>;
   const int lane = static_cast<int>(threadIdx.x) % columns, row_lane = static_cast<int>(threadIdx.x) / columns;
   const int row_lanes = kUpconvThreads / columns, channel = (static_cast<int>(blockIdx.x) * columns + lane) * V;
   const int begin = static_cast<int>(blockIdx.y) * block_pixels, end = min(begin + block_pixels, pixels);
@@ -119,7 +120,7 @@ void scatter_2x2_cuda(at::Tensor out, const at::Tensor& given, const at::Tensor&
     const int size = wide ? kVector : 1;
     ScatterArguments<scalar_t> p{};
     p.rows = rows.const_data_ptr<scalar_t>();
-    p.bias = bias.const_data_ptr<Sum<scalar_t>>();
+    p.bias = bias.const_data_ptr<Compute<scalar_t>>();
     p.skip = given_skip ? skip.const_data_ptr<scalar_t>() : nullptr;
     p.out = out.mutable_data_ptr<scalar_t>();
     p.skip_pitch = given_skip ? pitch_of(skip) : 0;
@@ -144,7 +145,7 @@ std::tuple<at::Tensor, at::Tensor> gather_2x2_cuda(const at::Tensor& given) {
   if (x.numel() == 0) return {rows, at::zeros({channels}, x.options().dtype(type))};
   const at::Tensor sums = at::empty({channels}, x.options().dtype(type));
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "gather_2x2", [&] {
-    using T = Sum<scalar_t>;
+    using T = Compute<scalar_t>;
     const bool wide = fits_vectors(x);
     const int size = wide ? kVector : 1;
     int columns = 1;

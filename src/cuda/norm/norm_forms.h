@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cuda/norm/norm_rows.h"
-#include "kernels/common/compute_type.h"
+#include "kernels/common/host_device.h"
 
 namespace tessera {
 

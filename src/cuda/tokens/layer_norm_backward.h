@@ -3,7 +3,6 @@
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
 #include "cuda/tokens/layer_norm_forward.h"
-#include "cuda/tokens/token_rows.h"
 
 namespace tessera {
 

@@ -6,7 +6,6 @@
 #include "cuda/common/block_sum.h"
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
-#include "kernels/update/clip_factor.h"
 #include "kernels/update/loss_scaling.h"
 
 namespace tessera {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernels/common/axis.h"
-#include "kernels/common/simd_level.h"
 #include "kernels/features/feature_loops.h"
 #include "kernels/features/resize_loops.h"
 #include "kernels/loss/upsample_bands.h"
@@ -13,16 +12,9 @@
 
 namespace tessera {
 
-using FloatLoops = ResizeLoops<float, float>;
-using DoubleLoops = ResizeLoops<double, double>;
-using BFloat16Loops = ResizeLoops<uint16_t, float>;
-TSR_CHOOSE_LOOPS(FloatLoops, kResizeFloat, float_loops)
-TSR_CHOOSE_LOOPS(DoubleLoops, kResizeDouble, double_loops)
-TSR_CHOOSE_LOOPS(BFloat16Loops, kResizeBFloat16, bfloat16_loops)
+TSR_CHOOSE_FEATURE_LOOPS(ResizeLoops, kResize, with_resize_loops)
 
 namespace {
-
-constexpr FeatureLoops kLoops{float_loops, double_loops, bfloat16_loops};
 
 // Whether to use our loops on the tensor, the features or the gradient of what they became: with more pixels after than before.
 // libtorch is as good for planes, and better at shrinking, where most of what we mix is not asked for.
@@ -43,7 +35,8 @@ void for_rows(int64_t rows, int64_t values_per_row, int64_t scratch_size, Row&& 
 
 // x resized into `out`, both with their channels side by side.
 void resize_into(const at::Tensor& x, const at::Tensor& out, bool align_corners) {
-  kLoops.with(x, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
+  with_resize_loops(x, [&]<class S>(const ResizeLoops<S>& loops) {
+    using T = Compute<S>;
     const Axis<T> rows(x.size(2), out.size(2), align_corners), columns(x.size(3), out.size(3), align_corners);
     const auto* const from = static_cast<const S*>(x.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
@@ -117,7 +110,8 @@ at::Tensor resize_bilinear_backward_cpu(const at::Tensor& grad_out, at::IntArray
     return at::upsample_bilinear2d_backward(grad_out, grad_out.sizes().slice(2), shape, align_corners);
   }
   const at::Tensor out = at::empty(shape, grad_out.options(), at::MemoryFormat::ChannelsLast);
-  kLoops.with(grad_out, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
+  with_resize_loops(grad_out, [&]<class S>(const ResizeLoops<S>& loops) {
+    using T = Compute<S>;
     const int64_t out_width = grad_out.size(3);
     const Readers<T> rows(height, grad_out.size(2), align_corners), columns(width, out_width, align_corners);
     const auto* const from = static_cast<const S*>(grad_out.const_data_ptr());

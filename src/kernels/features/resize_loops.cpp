@@ -39,8 +39,9 @@ TSR_INLINE void mix(T* __restrict to, const S* __restrict a, const S* __restrict
   for (int64_t c = 0; c < n; ++c) to[c] = widen(a[c]) + weight * (widen(b[c]) - widen(a[c]));
 }
 
-template <class S, class T>
-void forward(const ResizeRow<S, T>& row) {
+template <class S>
+void forward(const ResizeRow<S>& row) {
+  using T = Compute<S>;
   const int64_t n = row.channels;
   if (row.stride_x == n) {
     mix(row.scratch, row.top, row.bottom, row.bottom_weight, row.width * n);
@@ -58,8 +59,9 @@ void forward(const ResizeRow<S, T>& row) {
   }
 }
 
-template <class S, class T>
-void backward(const ResizeGradientRow<S, T>& row) {
+template <class S>
+void backward(const ResizeGradientRow<S>& row) {
+  using T = Compute<S>;
   const int64_t n = row.channels;
   [[maybe_unused]] T* const sum = row.scratch + row.out_width * n;
   if (row.stride_x == n) {
@@ -94,11 +96,11 @@ void backward(const ResizeGradientRow<S, T>& row) {
 
 }  // namespace
 
-extern const ResizeLoops<float, float> kResizeFloat;
-extern const ResizeLoops<double, double> kResizeDouble;
-extern const ResizeLoops<uint16_t, float> kResizeBFloat16;
-constinit const ResizeLoops<float, float> kResizeFloat{forward<float, float>, backward<float, float>};
-constinit const ResizeLoops<double, double> kResizeDouble{forward<double, double>, backward<double, double>};
-constinit const ResizeLoops<uint16_t, float> kResizeBFloat16{forward<uint16_t, float>, backward<uint16_t, float>};
+extern const ResizeLoops<float> kResizeFloat;
+extern const ResizeLoops<double> kResizeDouble;
+extern const ResizeLoops<uint16_t> kResizeBFloat16;
+constinit const ResizeLoops<float> kResizeFloat{forward<float>, backward<float>};
+constinit const ResizeLoops<double> kResizeDouble{forward<double>, backward<double>};
+constinit const ResizeLoops<uint16_t> kResizeBFloat16{forward<uint16_t>, backward<uint16_t>};
 
 }  // namespace tessera::TSR_SIMD

@@ -175,10 +175,10 @@ void backward(const NormTile<T>& tile) {
 
 }  // namespace
 
-extern const NormLoops<float> kFloatNormLoops;
-extern const NormLoops<double> kDoubleNormLoops;
-constinit const NormLoops<float> kFloatNormLoops{norm_width<float>, moments<float>, apply<float>, sums<float>, backward<float>};
-constinit const NormLoops<double> kDoubleNormLoops{norm_width<double>, moments<double>, apply<double>, sums<double>,
+extern const NormLoops<float> kNormLoopsFloat;
+extern const NormLoops<double> kNormLoopsDouble;
+constinit const NormLoops<float> kNormLoopsFloat{norm_width<float>, moments<float>, apply<float>, sums<float>, backward<float>};
+constinit const NormLoops<double> kNormLoopsDouble{norm_width<double>, moments<double>, apply<double>, sums<double>,
                                                    backward<double>};
 
 }  // namespace tessera::TSR_SIMD

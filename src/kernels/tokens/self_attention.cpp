@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "kernels/tokens/attention_backend.h"
-#include "kernels/tokens/attention_gradients.h"
 #include "kernels/tokens/bias_gradient.h"
 #include "kernels/tokens/pack_qkv.h"
 

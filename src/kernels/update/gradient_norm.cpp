@@ -11,7 +11,6 @@
 
 #include "core/error.h"
 #include "kernels/common/find_op.h"
-#include "kernels/update/clip_factor.h"
 #include "kernels/update/loss_scaling.h"
 #include "tensor/parallel_for.h"
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <cmath>
+
 #include "kernels/common/host_device.h"
 
 namespace tessera {
@@ -31,6 +33,13 @@ TSR_HOST_DEVICE void move_on(LossScaling& scaling, bool finite) {
   if (scaling.good_steps < kGrowthInterval) return;
   scaling.scale *= 2;
   scaling.good_steps = 0;
+}
+
+// GradientNorm::clip_factor of gradients whose norm is `norm` without the loss scale.
+TSR_HOST_DEVICE double clip_factor(double norm, double max_norm, double loss_scale) {
+  constexpr double kTorchEps = 1e-6;
+  const double ratio = max_norm > 0 ? max_norm / (norm + kTorchEps) : 1.0;
+  return norm - norm == 0 ? (ratio < 1 ? ratio : 1.0) / loss_scale : NAN;
 }
 
 }  // namespace tessera
