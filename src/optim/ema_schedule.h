@@ -19,7 +19,7 @@ EmaStep ema_at(const EmaConfig& config, int64_t step, int64_t total_steps, int64
 // The weight that the parameters it began with have in the average after `steps` steps; 0 before it begins.
 double ema_beginning_left(const EmaConfig& config, int64_t steps, int64_t total_steps, int64_t steps_per_epoch);
 
-// What to tell a user of whose average, by its schedule, more than a tenth is still what it began with at the end of the run;
+// A warning for a user of whose average, by its schedule, more than a tenth is still what it began with at the end of the run;
 // else "". first_evaluation: after this many steps; 0: only at the end.
 std::string ema_warning(const EmaConfig& config, int64_t first_evaluation, int64_t total_steps, int64_t steps_per_epoch);
 

@@ -37,8 +37,8 @@ RangeRates rates_of(const ParamRange& range, OptimizerType type, const LrRange& 
       rates.decoupled_decay = range.lr_multiplier * range.weight_decay;
       rates.final_decay = own.final_lr * range.weight_decay;
       return rates;
-    // As Composer's DecoupledSGDW: the decay follows the schedule but not the size of the learning rate. What has none stays as
-    // it is, with any optimizer.
+    // The decay follows the schedule but not the size of the learning rate, as in Composer's DecoupledSGDW. A range without a
+    // learning rate stays as it is, with any optimizer.
     case OptimizerType::kDecoupledSgd:
       if (own.full == 0) return rates;
       rates.decoupled_decay = range.weight_decay;

@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// What a step takes and writes beside weights, gradients and its own state. All of it may be left out.
+// The tensors that a step takes and writes beside weights, gradients and its own state. All of them may be left out.
 struct StepExtras {
   GradientScale scale = {};  // see clip_grad_norm
   at::Tensor average = {};   // moving average of the parameters, in which the new ones get average_weight
@@ -40,8 +40,8 @@ class Optimizer {
   void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum = std::nullopt,
             const StepExtras& extras = {});
 
-  // For an arena that is a slice of a larger one: lamb's sums of squares of each span, (spans, 2), are made those of whole
-  // tensors by `sum`, which is called once in each step.
+  // Serves an arena that is a slice of a larger one: `sum`, which is called once in each step, makes lamb's sums of squares of
+  // each span, (spans, 2), those of whole tensors.
   void on_norms(std::function<void(at::Tensor& norms)> sum) { sum_norms_ = std::move(sum); }
 
   // The live arenas by name (sgd: "momentum", none when that is 0; adam, lamb: "exp_avg", "exp_avg_sq"): read them to save a

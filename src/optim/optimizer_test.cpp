@@ -194,7 +194,7 @@ TEST(Optimizer, MomentumOfTheStepReplacesTheConfigured) {
   EXPECT_DOUBLE_EQ(params[0].item<double>(), -1 - 1.5);
 }
 
-// With and without the kernel: what else a step writes, and that it skips itself.
+// A step writes the average and the copies, and skips itself, with and without the kernel.
 TEST(Optimizer, WritesTheAverageAndTheCopies) {
   for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kLamb}) {
     for (const bool fused : {true, false}) {

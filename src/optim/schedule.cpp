@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// From `start` at fraction 0 to `end` at fraction 1 along half a cosine.
+// Goes from `start` at fraction 0 to `end` at fraction 1 along half a cosine.
 double cosine_between(double start, double end, double fraction) {
   return end + (start - end) * (1 + std::cos(std::numbers::pi * fraction)) / 2;
 }
@@ -19,8 +19,8 @@ struct Phase {
   double fraction = 0;  // 0..1 within the phase
 };
 
-// As torch.optim.lr_scheduler.OneCycleLR: the peak is at step pct_start * total - 1 (not whole in general), the end at the
-// last step.
+// The phases are those of torch.optim.lr_scheduler.OneCycleLR: the peak is at step pct_start * total - 1 (not whole in
+// general), the end at the last step.
 Phase one_cycle_phase(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
   const auto last = static_cast<double>(total_steps - 1);
   const double now = std::min(static_cast<double>(step), last);

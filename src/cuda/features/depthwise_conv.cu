@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(kTileThreads, kBackward ? 3 : 4)
     __syncthreads();
   }
 
-  // From a tap to the one below it, and to the one beside it.
+  // Distances from a tap to the one below it, and to the one beside it.
   const Offset below = kWhole ? plan.rows.tile_phases * plan.pitch * plan.lanes * V
                               : static_cast<Offset>(plan.rows.dilation) * width * plan.channels;
   const Offset beside =

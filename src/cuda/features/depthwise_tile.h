@@ -86,7 +86,7 @@ struct DepthwisePlan {
   int tile_bytes() const { return std::min(rows.slots, rows.tile_phases * rows.tile_steps) * pitch * pixel_bytes; }
 };
 
-// For images of height x width x channels in vectors of `vector` numbers of `size` bytes; `whole`: see is_whole.
+// The plan for images of height x width x channels in vectors of `vector` numbers of `size` bytes; `whole`: see is_whole.
 inline DepthwisePlan depthwise_plan(int64_t height, int64_t width, int64_t channels, int64_t dilation, int vector, int size,
                                     bool whole) {
   DepthwisePlan plan{};

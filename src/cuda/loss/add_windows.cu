@@ -111,7 +111,7 @@ bool fits_packs(const at::Tensor& x, int64_t V) {
          reinterpret_cast<uintptr_t>(x.const_data_ptr()) % (V * x.element_size()) == 0;
 }
 
-// As many windows from `begin` on as one launch takes: an image that comes a second time must wait for the next.
+// Takes as many windows from `begin` on as fit into one launch: an image that comes a second time must wait for the next.
 Windows next_windows(at::IntArrayRef images, at::IntArrayRef lefts, size_t begin) {
   Windows windows{};
   for (size_t b = begin; b < images.size() && windows.count < kMostWindows; ++b) {

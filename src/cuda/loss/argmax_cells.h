@@ -49,7 +49,7 @@ class ArgmaxWalk {
 #pragma unroll
       for (int k = 0; k < K; ++k) {
         const int c = lane_ + 32 * k;
-        // What is past the last class is no number, which is larger than none.
+        // Lanes past the last class hold NaN, which is larger than no number.
         logit_[1][d][k] = c < a_.classes ? static_cast<T>(at[c * a_.strides.channel]) : std::numeric_limits<T>::quiet_NaN();
       }
     }

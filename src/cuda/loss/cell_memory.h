@@ -7,7 +7,8 @@ namespace tessera {
 template <class T>
 inline constexpr int kCellWarps = sizeof(T) == 4 ? 4 : 2;  // in a block; float64 takes twice the shared memory
 
-// What the lanes of a warp tell one another about their pixels, by slot, and what they keep here rather than in registers.
+// Shared memory of a warp: the numbers by which its lanes tell one another about their pixels, by slot, and those that they
+// keep here rather than in registers.
 template <class T, int K>
 struct CellMemory {
   CellLogits<T> corners[32 * K];

@@ -15,8 +15,8 @@ struct ClassifierOutput {
   int rounds;             // how often a warp goes on to other pixels: what all need is loaded once
 };
 
-// What a block keeps in shared memory, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is.
-// `weight` and `turned` are the B of two products, as a lane's words of two neighbouring tiles.
+// The shared memory of a block, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is. `weight` and
+// `turned` are the B of two products, as a lane's words of two neighbouring tiles.
 template <int kClasses, int kChannels>
 struct ClassifierMemory {
   static constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;

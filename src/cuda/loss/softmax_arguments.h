@@ -6,7 +6,7 @@ namespace tessera {
 
 enum class SoftmaxTask { kCrossEntropy, kLogSums, kSums, kSumsGradient };
 
-// What all kernels of the fused losses read. T: what they compute in.
+// The arguments of all kernels of the fused losses. T: the type they compute in.
 template <class T>
 struct SoftmaxArguments : LogitArguments {
   const int16_t* labels;                  // (N, H, W)
@@ -26,12 +26,12 @@ struct SoftmaxArguments : LogitArguments {
 
   __device__ T logit(int64_t offset) const { return LogitArguments::logit<T>(offset); }
   __device__ T weight_of(int c) const { return weight == nullptr ? T(1) : weight[c]; }
-  // Of -log p[c] in every labelled pixel.
+  // The weight of -log p[c] in every labelled pixel.
   __device__ T spread(int c) const { return smoothing / static_cast<T>(classes) * weight_of(c); }
   __device__ T spread_total() const { return weight == nullptr ? smoothing : spread(classes); }
 };
 
-// What one pixel should be: up to two labels with their weights in the cross entropy.
+// The target of one pixel: up to two labels with their weights in the cross entropy.
 template <class T>
 struct PixelTargets {
   int label[2] = {-1, -1};  // -1: none

@@ -51,7 +51,7 @@ class SoftmaxCall {
     return arguments_.rows.in == arguments_.rows.out && arguments_.columns.in == arguments_.columns.out;
   }
 
-  // Of logits of the labels' size, (2, N, H, W): the sums over classes of every pixel; fills `values`, where not null, with
+  // For logits of the labels' size: the sums over classes of every pixel, (2, N, H, W). Fills `values`, where not null, with
   // (N, parts) of the cross entropy.
   at::Tensor find_sums(at::Tensor* values) {
     const at::Tensor found = empty({2, labels_.size(0), labels_.size(1), labels_.size(2)});
@@ -169,7 +169,7 @@ class SoftmaxCall {
 
   int64_t stretches() const { return (arguments_.classes + kMostLanesClasses<T> - 1) / kMostLanesClasses<T>; }
 
-  // Over stretches of classes, then over all of them.
+  // Sums over stretches of classes, then over all of them.
   void find_log_sums() {
     const at::Tensor parts = empty({stretches(), labels_.size(0), labels_.size(1), labels_.size(2)});
     const at::Tensor dot_parts = arguments_.grad_sums == nullptr ? at::Tensor() : at::empty_like(parts);

@@ -106,7 +106,7 @@ class CellWalk {
     if (gradient_) corner_grads_.add_labels(memory_.labels, lane_);  // sums leave theirs until the end
   }
 
-  // What a lane knows of its own pixel of a chunk.
+  // A lane's own pixel of a chunk.
   struct Pixel {
     PixelTargets<T> target;
     CellPlace<T> place;
@@ -273,7 +273,7 @@ class CellWalk {
     if (kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 && gradient_) spread_gradient(own);
   }
 
-  // Of a pixel's -log p, the part that this warp has to add: its stretch's, and once the labels'.
+  // The part of a pixel's -log p that this warp has to add: its stretch's, and once the labels'.
   __device__ T own_mass(const PixelTargets<T>& target) const {
     if (!kKnown) return target.mass;
     const T of_labels = first_class_ == 0 ? target.weight[0] + target.weight[1] : T(0);

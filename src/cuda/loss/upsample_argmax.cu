@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Of more classes than registers hold: a warp finds the classes of one cell's pixels (see upsample_axis.h). Classes are dealt
+// For more classes than registers hold: a warp finds the classes of one cell's pixels (see upsample_axis.h). Classes are dealt
 // out over the lanes; the corners' logits are read again for each row of pixels, from the nearest cache.
 template <class T>
 struct CellClasses {
@@ -20,7 +20,7 @@ struct CellClasses {
     offset_[1][1] = a.offset(image, a.rows.second(top), a.columns.second(left));
   }
 
-  // Of up to kGroup pixels of a row, whose columns have these weights.
+  // Finds the classes of up to kGroup pixels of a row, whose columns have these weights.
   static constexpr int kGroup = 4;
   __device__ void find(T down, const T (&right)[kGroup], int (&found)[kGroup]) const {
     T best[kGroup];
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(32 * kArgmaxWarps) argmax_kernel(const LogitAr
   }
 }
 
-// Where nothing is interpolated: by planes or tiles; false where the classes lie otherwise, or are too many.
+// Starts the kernels of planes or tiles, where nothing is interpolated; false where the classes lie otherwise, or are too many.
 bool start_pixels(const LogitArguments& a, size_t element, int16_t* classes) {
   if (a.strides.column == 1 && (a.strides.channel != 1 || a.classes == 1)) {
     const int64_t pixels = static_cast<int64_t>(a.images) * a.rows.out * a.columns.out;
@@ -102,7 +102,7 @@ bool start_pixels(const LogitArguments& a, size_t element, int16_t* classes) {
   return true;
 }
 
-// By the logits' layout and size: pixels, or cells.
+// Starts the kernels of pixels or of cells, by the logits' layout and size.
 template <class T>
 void start(const LogitArguments& a, size_t element, int16_t* classes) {
   constexpr bool kMany = std::is_same_v<T, float>;  // float64 is for checking, and needs no more kernels

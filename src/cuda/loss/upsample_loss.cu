@@ -3,7 +3,7 @@
 namespace tessera {
 namespace {
 
-// Within images first, so that an image's sum is its own.
+// Sums within images first, so that an image's sum is its own.
 at::Tensor sum_images(const at::Tensor& values) {
   return values.flatten(1).sum(1, false, at::kDouble).sum();
 }

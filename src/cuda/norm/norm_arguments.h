@@ -14,7 +14,7 @@ namespace {
 // Channels of a block that sums, so that there are several last blocks, and of one that does not.
 constexpr int kSumChannels = 64, kMostChannels = 256;
 
-// Of groups `first` and on: pairs is (groups, 2, channels), or undefined.
+// The pairs of groups `first` and on. pairs: (groups, 2, channels), or undefined.
 double* pairs_of(const at::Tensor& pairs, size_t first) {
   return pairs.defined() ? pairs.mutable_data_ptr<double>() + 2 * static_cast<int64_t>(first) * pairs.size(2) : nullptr;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of norm_act.cu multiply and add per channel. A thread of each channel makes it out of the moments; the
-// block's other threads get it through shared memory.
+// The numbers that the kernels of norm_act.cu multiply by and add per channel. A thread of each channel makes them out of the
+// moments; the block's other threads get them through shared memory.
 #include <algorithm>
 
 #include "cuda/norm/norm_rows.h"
@@ -84,7 +84,7 @@ struct InputGradForm {
   using Number = T;
   static constexpr int kLists = OutputForm<T, kPack>::kLists + 2;
 
-  // As OutputForm's. means: null where the moments are constants.
+  // See OutputForm::prepare. means: null where the moments are constants.
   template <NormShape kShape>
   __device__ void prepare(const NormPlace<kPack, kShape>& place, const NormRows& rows, const NormNumbers<T>& numbers,
                           const double* means) {

@@ -1,4 +1,4 @@
-// By cuDNN's graphs of operations; see kernels/tokens/attention_backend.h.
+// attention_gradients by cuDNN's graphs of operations, see kernels/tokens/attention_backend.h.
 #include <ATen/cudnn/Handle.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>

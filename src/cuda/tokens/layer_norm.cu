@@ -18,12 +18,12 @@
 namespace tessera {
 namespace {
 
-// Of the backward pass; fixed: the order of sums must not depend on the GPU. Each of the 132 multiprocessors of an H200 has
-// room for three, so that there all end together.
+// Blocks of the backward pass; fixed, as the order of sums must not depend on the GPU. Each of the 132 multiprocessors of an
+// H200 holds three, so that there all end together.
 constexpr int64_t kMostNormBlocks = 396;
 constexpr size_t kMostSharedBytes = kLayerNormBytes;
 
-// As many warps as the shared memory of a block has room for.
+// The warps whose rows fit into the shared memory of a block.
 int row_warps(size_t bytes_per_row) {
   TORCH_CHECK(bytes_per_row <= kMostSharedBytes, "rows of LayerNorm are too wide for the GPU's kernel");
   return static_cast<int>(std::min<size_t>(kRowWarps, kMostSharedBytes / bytes_per_row));

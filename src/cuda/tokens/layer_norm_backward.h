@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(Nor
   leave_norm_sums(shared_memory<T>() + 2 * a.width, 4 * a.width, a.parts, 2 * a.width);
 }
 
-// What a warp needs of a row, each lane's values at the lane's own places.
+// The values of a row that a warp needs, each lane's at the lane's own places.
 template <int kPacks, class B>
 struct NormStage {
   Pack<float, 4> sum[kPacks][32], grad_sum[kPacks][32];

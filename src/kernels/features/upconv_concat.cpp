@@ -41,7 +41,7 @@ std::tuple<at::Tensor, at::Tensor> gather_2x2_cpu(const at::Tensor& x) {
   return {rows, x.sum({0, 2, 3}, false, sum_type(x))};
 }
 
-// Not an argument that autograd sees: its memory becomes the result's.
+// Hides the buffer from autograd: its memory becomes the result's.
 struct GivenBuffer {
   at::Tensor memory;
 };

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// With libtorch's operations: good ones on a CPU, and the way for devices without a kernel of ours.
+// Uses libtorch's operations, which are good ones on a CPU, and serves devices without a kernel of ours.
 void add_windows_plain(const at::Tensor& sum, const at::Tensor& logits, at::IntArrayRef images, at::IntArrayRef lefts,
                        const at::Tensor& weights) {
   at::Tensor scores = logits.to(sum.scalar_type());

@@ -32,7 +32,7 @@ struct Band {
 
 enum class SoftmaxTask { kCrossEntropy, kSums, kSumsGradient };
 
-// What a softmax over the pixels of a band gathers. Class tables have `padded` entries, those past the classes 0.
+// A band and what a softmax over its pixels gathers. Class tables have `padded` entries, those past the classes 0.
 template <class T>
 struct SoftmaxBand : Band<T> {
   SoftmaxTask task;

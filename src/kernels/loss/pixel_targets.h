@@ -4,7 +4,7 @@
 
 namespace tessera::TSR_SIMD {
 
-// What one pixel should be: up to two labels with their weights in the cross entropy.
+// The target of one pixel: up to two labels with their weights in the cross entropy.
 template <class T>
 struct PixelTargets {
   int count = 0;
@@ -14,7 +14,7 @@ struct PixelTargets {
   T mass;       // of all -log p together: the weight of the log of the sum of exponentials
 };
 
-// Whether the pixel counts at all.
+// Reads the pixel's targets; false: it does not count.
 template <class T>
 TSR_INLINE bool read_targets(SoftmaxBand<T>& band, int64_t pixel, PixelTargets<T>& to) {
   to.count = 0;

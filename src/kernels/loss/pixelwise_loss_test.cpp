@@ -30,7 +30,7 @@ at::Tensor logits_in(Layout layout, int64_t classes, int64_t height, int64_t wid
   if (layout == Layout::kPlanes) return values;
   const int64_t pitch = layout == Layout::kPadded ? (classes + 8) / 8 * 8 : layout == Layout::kShifted ? classes + 3 : classes;
   const int64_t columns = layout == Layout::kCutColumns ? width + 3 : width;
-  // What is around the logits must not be read, or must not matter.
+  // The numbers around the logits must not be read, or must not matter.
   const at::Tensor wide = at::full({2, height, columns, pitch}, NAN, values.options()).permute({0, 3, 1, 2});
   const at::Tensor logits = wide.narrow(1, layout == Layout::kShifted ? 3 : 0, classes).narrow(3, columns - width, width);
   return logits.copy_(values);

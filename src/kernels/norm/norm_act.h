@@ -28,8 +28,8 @@ struct NormActOptions {
   bool constant_moments = false;  // the moments do not depend on x: running averages
   // Groups that are no part of any statistics: no gradient goes to their samples, nor from them to weight and bias.
   std::vector<int64_t> masked_groups = {};
-  // For groups that are a part of a unit, the rest of which is elsewhere; called in backward with (G, 2, C) float64 means over
-  // each group, replaces them by those over the whole units. Null: the groups are whole.
+  // Serves groups that are a part of a unit, the rest of which is elsewhere. Backward calls it with (G, 2, C) float64 means
+  // over each group, which it replaces by those over the whole units. Null: the groups are whole.
   std::function<void(at::Tensor& means)> exchange = {};
 };
 

@@ -19,7 +19,7 @@ at::Tensor dense(const at::Tensor& x) {
   return x.is_contiguous() ? x : x.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-// What tiles leave for each slab and channel, and sums of it over a group's slabs.
+// The pair of numbers that tiles leave for each slab and channel.
 struct Partials {
   Partials(size_t slabs, int64_t channels)
       : values(at::empty({2, static_cast<int64_t>(slabs), channels}, at::kDouble)),
@@ -38,7 +38,7 @@ void for_each_slab(const NormSlabs<T>& slabs, const std::function<void(int64_t, 
   });
 }
 
-// One update per group, in order; of the variance without bias, as torch's.
+// Makes one update per group, in order; the variance is taken without bias, as in torch.
 template <class T>
 void update_running(const NormSlabs<T>& slabs, const at::Tensor& moments, const at::Tensor& running_mean,
                     const at::Tensor& running_var, double momentum) {

@@ -101,7 +101,7 @@ void apply_to(const NormTile<T>& tile) {
   });
 }
 
-// What decides where grad_out counts: nothing, v, or the output.
+// Where grad_out counts: everywhere, or where v or the output is above 0.
 enum class Gate { kOpen, kRecomputed, kOutput };
 
 template <Gate kGate, class T, class S>

@@ -54,7 +54,7 @@ struct Kept : torch::CustomClassHolder {
   NormActOptions options;
 };
 
-// Not an argument that autograd sees: it becomes the result.
+// Hides y from autograd: it becomes the result.
 struct Place {
   at::Tensor y;
 };

@@ -82,7 +82,7 @@ Found one_after_another(const Values& v, bool through_pool = true, bool through_
   });
 }
 
-// In float64 by libtorch's own operations, from the values that x has in its type.
+// Computes in float64 by libtorch's own operations, from the values that x has in its type.
 Found wanted(const Values& v) {
   Values wide{v.x.to(at::kDouble),           v.weight.to(at::kDouble), v.bias.to(at::kDouble),
               v.grad_pooled.to(at::kDouble), v.grad_y.to(at::kDouble), v.options};

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// What normalize_pixels does and on the way, in the same pass, photometric distortion, MixUp and CutMix.
+// Does what normalize_pixels does and, in the same pass, photometric distortion, MixUp and CutMix.
 //
 // images: (R, H, W, C), as normalize_pixels takes them. mixes: (N, 7) float64, a PixelMix for each result; colors: (R, 5)
 // float32, a PixelColor for each image, or undefined. Both on the images' device. A pixel's colours change first, then it is

@@ -22,7 +22,8 @@ at::Tensor on_device(const at::Tensor& table) {
   return table.to(testing::test_device());
 }
 
-// Of three images: the last as it is, the first blended with it, a box of the first on the second, and the first once more.
+// Four results from three images: the last as it is, the first blended with it, a box of the first on the second, and the first
+// once more.
 std::vector<PixelMix> some_mixes(double height, double width) {
   return {{.own = 2, .partner = 2},
           {.own = 0, .partner = 2, .own_weight = 0.7},
@@ -121,7 +122,7 @@ TEST(AugmentPixels, MixesAsSlicesDo) {
   }
 }
 
-// Of bytes rounding may fall on the other side where float64 is within 1e-4 of a half: one level in few values.
+// The rounding of bytes may fall on the other side where float64 is within 1e-4 of a half: one level in few values.
 TEST(AugmentPixels, ChangesColoursAsDefined) {
   for (const auto& sizes : kSizes) {
     const std::vector<double> mean(static_cast<size_t>(sizes[3]), 0.0), std(mean.size(), 1.0);

@@ -15,11 +15,11 @@ struct AttentionPlan {
   at::SDPBackend forward = at::SDPBackend::math, backward = at::SDPBackend::math;
 };
 
-// What at::scaled_dot_product_attention would take. Where results must not change from run to run, backward is one whose sums
-// have a fixed order.
+// Chooses what at::scaled_dot_product_attention would choose. Where results must not change from run to run, backward is one
+// whose sums have a fixed order.
 AttentionPlan plan_attention(const Heads& heads);
 
-// What attention leaves for its backward pass.
+// The tensors that attention leaves for its backward pass.
 struct Attended {
   at::Tensor out, log_sums;                     // (N, heads, T, d), (N, heads, T)
   at::Tensor starts_q, starts_k, seed, offset;  // of sequences and of dropout, which some kernels ask for: undefined or unused

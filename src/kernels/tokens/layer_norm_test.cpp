@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kEps = 1e-6;
 
-// What one way to compute it gives: the two results, then the gradients of x, branch, weight and bias.
+// The results of one way to compute it: the two outputs, then the gradients of x, branch, weight and bias.
 using Values = std::vector<at::Tensor>;
 
 struct Inputs {

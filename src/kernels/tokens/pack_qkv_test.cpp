@@ -47,7 +47,7 @@ TEST(PackQkvGrad, EveryValueGoesToItsPlace) {
     for (const auto& [samples, heads, tokens, d] :
          std::vector<std::array<int64_t, 4>>{{2, 3, 7, 8}, {1, 1, 1, 1}, {3, 2, 97, 64}, {2, 5, 65, 3}, {1, 12, 30, 64}}) {
       const at::Tensor q = made({samples, heads, tokens, d}, type);
-      // As attention gives them back on one device or another.
+      // Attention gives its gradients in one of these layouts, by device.
       const at::Tensor k = made({samples, tokens, heads, d}, type).transpose(1, 2);
       const at::Tensor v = made({heads, samples, tokens, d}, type).transpose(0, 1);
       expect_joined(q, k, v);

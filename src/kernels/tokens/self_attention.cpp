@@ -81,7 +81,7 @@ at::Tensor self_attention(const at::Tensor& qkv, const at::Tensor& bias, int64_t
     if (plan.backward != SDPBackend::math) return SelfAttentionFunction::apply(whole, bias, heads, plan);
   }
   const Heads parts = split_heads(with_bias_gradient(qkv, bias).contiguous(), heads);
-  // What libtorch may choose by itself need not have a fixed order.
+  // The kernel that libtorch would choose by itself need not have a fixed order.
   if (learns && at::globalContext().deterministicAlgorithms())
     return side_by_side(std::get<0>(at::_scaled_dot_product_attention_math(parts.q, parts.k, parts.v)));
   return side_by_side(at::scaled_dot_product_attention(parts.q, parts.k, parts.v));

@@ -16,7 +16,7 @@ struct RangeTable {
 RangeTable make_range_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, const std::vector<RangeRates>& rates,
                             at::Device device);
 
-// What a step reads and changes: contiguous, of one length.
+// The arenas that a step reads and changes, contiguous and of one length.
 struct StepArenas {
   at::Tensor params, grads;       // float32 or float64, as are state and average
   std::vector<at::Tensor> state;  // as many as the rule has, see update_value
@@ -28,7 +28,7 @@ struct StepArenas {
 struct GradientScale {
   at::Tensor clip_factor = {};  // float64 scalar, or undefined: multiplies the gradients first
   at::Tensor scaling = {};      // numbers of LossScaling, or undefined: then weights and state stay where clip_factor is not
-                            // finite, and the moments' biases follow from the steps counted there
+                                // finite, and the moments' biases follow from the steps counted there
 };
 
 // One step of all ranges in one pass over memory (one launch on a GPU, which waits for nothing). Values outside the ranges
@@ -36,9 +36,8 @@ struct GradientScale {
 void optimizer_step(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale, UpdateRule rule,
                     const StepNumbers& numbers, const at::Tensor& norms = {});
 
-// What comes before lamb's step, see Note [LAMB]: moves the moments (state), and sums the squares of each range's weights
-// and of its updates up: (R, 2) float64. Where a range is part of a tensor, add up the rows of its parts. Sums are in a fixed
-// order.
+// Comes before lamb's step, see Note [LAMB]: moves the moments (state), and sums up the squares of each range's weights and of
+// its updates: (R, 2) float64. Where a range is part of a tensor, add up the rows of its parts. Sums are in a fixed order.
 at::Tensor lamb_norms(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale,
                       const StepNumbers& numbers);
 

@@ -42,7 +42,7 @@ at::Tensor gradient(int step) {
   return torch::cos(torch::arange(kNumel, torch::kDouble) * (1.3 + step));
 }
 
-// What torch's own optimizers make of the ranges, in float64.
+// The ranges after torch's own optimizers, in float64.
 at::Tensor torch_result(const Rule& rule, double factor) {
   const at::Tensor arena = start();
   std::vector<at::Tensor> pieces;

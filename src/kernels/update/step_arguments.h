@@ -7,7 +7,7 @@
 #include "kernels/update/loss_scaling.h"
 #include "kernels/update/step_numbers.h"
 
-// What the ops optimizer_step and lamb_norms make of their tensors.
+// The tensors of the ops optimizer_step and lamb_norms as pointers.
 namespace tessera {
 
 template <class T>

@@ -37,7 +37,8 @@ class BatchNorm2dImpl : public torch::nn::Module {
   bool can_fuse_pool(const at::Tensor& x) const;
   at::Tensor norm_add_relu(const at::Tensor& x, const at::Tensor& residual);
 
-  // For inference, of the one convolution before it. Kept until the weights change or training goes on.
+  // Folds this norm into the one convolution before it, for inference. The result is kept until the weights change or training
+  // goes on.
   const FoldedConv& fold(const torch::nn::Conv2dImpl& conv, at::ScalarType type);
   void train(bool on = true) override;
 
@@ -49,7 +50,7 @@ class BatchNorm2dImpl : public torch::nn::Module {
   at::Tensor run(const at::Tensor& x, const at::Tensor& residual, bool relu);
   at::Tensor by_libtorch(const at::Tensor& x);
   at::Tensor with_running_averages(const at::Tensor& x, const at::Tensor& residual, bool relu);
-  // What to normalise the units by, and how; updates the running averages.
+  // Finds the moments and options to normalise the units by; updates the running averages.
   std::pair<at::Tensor, NormActOptions> unit_moments(const at::Tensor& x, const at::Tensor& offset, bool relu);
   at::Tensor with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu);
   double eps_, momentum_;

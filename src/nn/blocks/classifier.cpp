@@ -54,7 +54,7 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
     if (ctx->needs_input_grad(0)) grad_x = image_of_rows(padded.mm(weight), ctx->saved_data["size"].toIntVector()).to(type(0));
     if (ctx->needs_input_grad(1))
       grad_weight = padded.t().mm(rows).narrow(0, 0, classes).to(type(1)).view({classes, rows.size(1), 1, 1});
-    // Over the padded rows: those can be read in vectors.
+    // The sum goes over the padded rows, which can be read in vectors.
     if (ctx->needs_input_grad(2)) grad_bias = sum_rows(padded).narrow(0, 0, classes).to(type(2));
     return {grad_x, grad_weight, grad_bias};
   }

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// With gradients in the logits' own longer rows, and in dense ones.
+// The gradients lie in the logits' own longer rows, and in dense ones.
 TEST(Classifier, PaddedProductIsThePointwiseConvolution) {
   torch::manual_seed(9);
   for (const int64_t classes : {1, 5, 8, 19}) {

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// What depthwise_conv computes. On a CPU libtorch's own is a good one.
+// Whether depthwise_conv computes this convolution of x. On a CPU libtorch's own is a good one.
 bool use_depthwise_conv(const at::Tensor& x, const torch::nn::detail::ConvNdOptions<2>& conv) {
   return conv.groups() > 1 && conv.groups() == conv.in_channels() && conv.groups() == conv.out_channels() &&
          conv.kernel_size()->at(0) == 3 && conv.stride()->at(0) == 1 && use_fused(x) && !x.is_cpu();

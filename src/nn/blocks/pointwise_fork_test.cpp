@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// With one of the two outputs used, the other, or both.
+// One of the two outputs is used, the other, or both.
 TEST(PointwiseFork, GradientsAreThoseOfTheParts) {
   torch::manual_seed(10);
   const auto last = at::MemoryFormat::ChannelsLast;

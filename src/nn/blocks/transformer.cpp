@@ -115,7 +115,7 @@ TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options)
 
 ResidualTokens TransformerBlockImpl::advance(const ResidualTokens& x) {
   if (!checkpoint_) return compute(x);
-  // What is kept must be one tensor.
+  // A checkpoint keeps one tensor.
   const auto whole = [this](const std::vector<at::Tensor>& inputs) { return compute({inputs[0], {}}).value(); };
   return {checkpointed(*this, {x.value()}, whole), {}};
 }
