@@ -20,6 +20,7 @@ struct RangeChunk {
   int64_t range, begin, end;
 };
 constexpr int64_t kRangeRates = sizeof(RangeRates) / sizeof(double);  // columns of the table `rates`
+static_assert(sizeof(RangeRates) % sizeof(double) == 0);
 
 using NumberList = std::array<double, sizeof(StepNumbers) / sizeof(double)>;
 
