@@ -28,12 +28,12 @@ at::Tensor features(int64_t n, int64_t channels, int64_t size, at::ScalarType ty
 void compare(const std::string& name, const Tensors& inputs, const std::function<Tensors(const Tensors&)>& torchs,
              const std::function<Tensors(const Tensors&)>& ours) {
   const auto measure = [&](const std::function<Tensors(const Tensors&)>& function) {
-    Tensors slopes, results = function(inputs);
-    for (const at::Tensor& result : results) slopes.push_back(at::ones_like(result));
+    Tensors grad_outputs, results = function(inputs);
+    for (const at::Tensor& result : results) grad_outputs.push_back(at::ones_like(result));
     const double forward = best_ms(kRounds, [&] { function(inputs); });
     const double both = best_ms(kRounds, [&] {
       const Tensors fresh = function(inputs);
-      for (size_t i = 0; i < fresh.size(); ++i) fresh[i].backward(slopes[i], /*retain_graph=*/true);
+      for (size_t i = 0; i < fresh.size(); ++i) fresh[i].backward(grad_outputs[i], /*retain_graph=*/true);
       for (const at::Tensor& input : inputs) input.mutable_grad() = at::Tensor();
     });
     return std::pair{forward, both};

@@ -8,16 +8,16 @@ import json
 import pathlib
 import re
 
-# The first pattern that is found in a kernel's name decides.
+# The first pattern that is found in a kernel's name decides. join_heads, unit_rows and doubled are former names, which stored results have.
 KERNELS = (
     ("attention", r"sdpa|flash|cudnn::fusion|fmha|attention"),
     ("upsample and loss", r"classifier_|cell_kernel|gather_parts|tile_(sums|gradient)|pixel_(sums|gradient)|plane_|nll_loss|log_softmax|SpatialSoftMax|upsample_bilinear2d.*float"),
     ("depthwise convolution", r"depthwise|conv2d_grouped|c1_k1|tensorTransform"),
     ("convolution, product", r"xmma|nvjet|cutlass|gemm|splitK|conv2d|implicit|triton_tem|AddPadding|init_device_workspace|cublas|nchwToNhwc|nhwcToNchw|patch_rows"),
-    ("layer norm, GELU", r"layer_norm|bias_gelu|join_heads|sum_rows|join_tokens|unit_rows|gelu|GammaBeta|RowwiseMoments"),
+    ("layer norm, GELU", r"layer_norm|bias_gelu|pack_qkv|join_heads|sum_rows|join_tokens|l2_normalize|unit_rows|gelu|GammaBeta|RowwiseMoments"),
     ("batch norm", r"tessera.*NormRows|moments_kernel|batch_norm|_norm"),
     ("optimizer, gradients", r"optimizer_kernel|square_sums|collect_kernel|multi_tensor|FusedSgd"),
-    ("resize, pool, concat", r"resize|pool|join_kernel|split_kernel|CatArray|cells_kernel|bins_kernel|upsample|unsafe_index|cat"),
+    ("resize, pool, concat", r"resize|pool|2x2_kernel|join_kernel|split_kernel|CatArray|cells_kernel|bins_kernel|upsample|unsafe_index|cat"),
     ("other", r""),
 )
 OPERATIONS = (
@@ -25,10 +25,10 @@ OPERATIONS = (
     ("upsample and loss", r"upsample_|classifier_|label_counts"),
     ("depthwise convolution", r"depthwise"),
     ("convolution, product", r"aten::|patch_rows"),
-    ("layer norm, GELU", r"layer_norm|bias_gelu|join_heads|sum_rows|join_tokens|unit_rows"),
+    ("layer norm, GELU", r"layer_norm|bias_gelu|pack_qkv|join_heads|sum_rows|join_tokens|l2_normalize|unit_rows"),
     ("batch norm", r"norm_moments|norm_act|norm_pool"),
     ("optimizer, gradients", r"optimizer_step|gradient_norm|collect"),
-    ("resize, pool, concat", r"resize|pool|join|split|doubled"),
+    ("resize, pool, concat", r"resize|pool|join|split|2x2|doubled"),
     ("other", r""),
 )
 

@@ -1,4 +1,4 @@
-// What the plug-in tells the program when it is loaded; the kernels register themselves with torch's dispatcher.
+// The plug-in offers its functions to the program when it is loaded; the kernels register themselves with torch's dispatcher.
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>

@@ -170,7 +170,7 @@ std::vector<at::Tensor> Predictor::class_maps_of(const EvalConfig& eval, const a
   if (plain && whole_frames) return cut_each(windowed_classes(eval, images, max_value, team));
   const ImageScores all = scores_of(eval, images, max_value, team);
   if (!team.leads()) return maps;
-  if (whole_frames && takes_fused_kernels(all.values)) return cut_each(best_class(all.values, all.height, all.width));
+  if (whole_frames && use_fused(all.values)) return cut_each(best_class(all.values, all.height, all.width));
   // One after another: scores at the size of an image are large.
   for (size_t i = 0; i < placements.size(); ++i) maps.push_back(classes(all.of(static_cast<int64_t>(i)), placements[i]));
   return maps;
@@ -183,7 +183,7 @@ Predictor::Part Predictor::original_part(const ImageScores& scores, const Placem
 }
 
 at::Tensor Predictor::best_class(const at::Tensor& scores, int64_t height, int64_t width) const {
-  if (scores.size(1) > 1 && takes_fused_kernels(scores)) return upsample_argmax(scores, height, width);
+  if (scores.size(1) > 1 && use_fused(scores)) return upsample_argmax(scores, height, width);
   const at::Tensor x = resize_scores(in_float(scores), height, width);
   if (x.size(1) == 1) return (x.select(1, 0) > (averages_views() ? 0.5 : 0.0)).to(at::kShort);
   return x.argmax(1).to(at::kShort);

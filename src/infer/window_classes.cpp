@@ -13,7 +13,7 @@ namespace {
 
 // Of the whole grid, so that all ranks go the same way. scores: of any number of windows.
 bool keeps_scores(const at::Tensor& scores, const WindowGrid& grid) {
-  if (scores.size(1) < 2 || !takes_fused_kernels(scores)) return false;  // a binary model's class is no argmax
+  if (scores.size(1) < 2 || !use_fused(scores)) return false;  // a binary model's class is no argmax
   const int64_t sum_bytes = scores.scalar_type() == at::kDouble ? 8 : 4;
   const int64_t of_window = scores.size(2) * scores.size(3) * scores.element_size();
   return int64_t{grid.rows.count} * grid.columns.count * of_window <=

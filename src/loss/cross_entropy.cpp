@@ -61,7 +61,7 @@ at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& cl
     options.class_weights = class_weights;
     options.label_smoothing = label_smoothing_;
     options.other_labels = scores.targets().other;
-    options.share = scores.targets().share;
+    options.mix_weight = scores.targets().share;
     return upsample_cross_entropy(scores.logits(), scores.labels(), options);
   }
   const at::Tensor& log_probs = scores.log_probs();

@@ -69,14 +69,14 @@ at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context
               scores.labels().numel());
     return dice_of(own, context.sums, smooth_, first_class_).value;
   }
-  // The linearisation of Note [Exact over micro-batches]: slopes at the global sums times this micro-batch's sums.
+  // The linearisation of Note [Exact over micro-batches]: the gradient at the global sums times this micro-batch's sums.
   const Dice global = dice_of(context.prediction_sums, context.sums, smooth_, first_class_);
-  const at::Tensor slope_intersection = -2 * global.share / global.denominator;
-  const at::Tensor slope_predicted = global.share * global.numerator / global.denominator.square();
-  const at::Tensor slopes = at::stack({slope_intersection, slope_predicted});
+  const at::Tensor grad_intersection = -2 * global.share / global.denominator;
+  const at::Tensor grad_predicted = global.share * global.numerator / global.denominator.square();
+  const at::Tensor grad_sums = at::stack({grad_intersection, grad_predicted});
   // A constant makes the values add up to the Dice loss too. It is dealt out by labelled pixels, which add up to 1.
-  const at::Tensor constant = global.value - (slopes * context.prediction_sums).sum();
-  return (slopes * own).sum() + constant * (scores.labelled() / context.divisor());
+  const at::Tensor constant = global.value - (grad_sums * context.prediction_sums).sum();
+  return (grad_sums * own).sum() + constant * (scores.labelled() / context.divisor());
 }
 
 }  // namespace tessera

@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-// Smaller misses of p = 1 count as this one: for gamma < 1 the slope of (1 - p)^gamma is infinite at p = 1, and infinity times
-// the 0 of log p would put NaN into the gradient. Both this and its inverse are ordinary float32 numbers.
+// Smaller misses of p = 1 count as this one: for gamma < 1 the derivative of (1 - p)^gamma is infinite at p = 1, and infinity
+// times the 0 of log p would put NaN into the gradient. Both this and its inverse are ordinary float32 numbers.
 constexpr double kSmallestMiss = 1e-30;
 
 }  // namespace

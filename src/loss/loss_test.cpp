@@ -105,7 +105,7 @@ TEST(Loss, SumsOfRanksAreThoseOfTheGlobalBatch) {
   }
 }
 
-TEST(Loss, GradientIsTheSlopeOfTheValue) {
+TEST(Loss, GradientIsTheDerivativeOfTheValue) {
   constexpr double kStep = 1e-6;  // central differences: error about kStep^2 plus 1e-16 / kStep, so 1e-10
   for (const Case& c : cases()) {
     const auto loss = make_loss(c.config, c.num_classes);

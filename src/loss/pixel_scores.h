@@ -24,7 +24,7 @@ class PixelScores {
   const at::Tensor& labels() const { return targets_.labels; }
 
   // Whether kernels/loss/upsample_loss.h can take logits and labels: not for a sigmoid.
-  bool fused() const { return takes_fused_kernels(logits_) && logits_.size(1) > 1; }
+  bool fused() const { return use_fused(logits_) && logits_.size(1) > 1; }
 
   const at::Tensor& log_probs() const;  // (N, K, H, W) float32 or float64, with gradient
 

@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <fmt/ranges.h>
 
+#include <cassert>
+#include <cstdint>
+
 #include "core/error.h"
 #include "core/image.h"
 
@@ -10,8 +13,7 @@ namespace tessera {
 namespace {
 
 void check_range(const at::Tensor& classes, const char* what, int64_t lowest, int num_classes) {
-  // Looking would make a GPU wait; there the index check of the kernel speaks.
-  if (!classes.is_cpu() || classes.numel() == 0) return;
+  if (classes.numel() == 0) return;
   const auto [low, high] = at::aminmax(classes);
   const auto smallest = low.item<int64_t>();
   const auto largest = high.item<int64_t>();
@@ -20,8 +22,8 @@ void check_range(const at::Tensor& classes, const char* what, int64_t lowest, in
             num_classes - 1, smallest, largest);
 }
 
-// One pass over the pixels, where the tensor operations below take six. False: some were out of range, and are not counted.
-bool count_pairs(const at::Tensor& labels, const at::Tensor& predictions, int64_t num_classes, int64_t* bins) {
+// Counts in one pass over the pixels. False: some were out of range, and are not counted.
+bool count_pairs(const at::Tensor& labels, const at::Tensor& predictions, int64_t num_classes, int64_t* counts) {
   const at::Tensor label_list = labels.to(at::kShort).contiguous(), class_list = predictions.to(at::kShort).contiguous();
   const auto* label = label_list.const_data_ptr<int16_t>();
   const auto* predicted = class_list.const_data_ptr<int16_t>();
@@ -31,7 +33,7 @@ bool count_pairs(const at::Tensor& labels, const at::Tensor& predictions, int64_
     // Numbers below zero are large ones here.
     const auto row = static_cast<unsigned>(label[i]), column = static_cast<unsigned>(predicted[i]);
     if (row < classes && column < classes) {
-      ++bins[row * classes + column];
+      ++counts[row * classes + column];
     } else {
       good = good && label[i] == kIgnoreLabel && column < classes;
     }
@@ -41,50 +43,36 @@ bool count_pairs(const at::Tensor& labels, const at::Tensor& predictions, int64_
 
 }  // namespace
 
-ConfusionMatrix::ConfusionMatrix(int num_classes, at::Device device) : num_classes_(num_classes) {
-  TSR_CHECK(num_classes > 0, "expected at least 1 class, got {}", num_classes);
-  const int64_t cells = static_cast<int64_t>(num_classes) * num_classes;
-  bins_ = at::zeros({cells + 1}, at::TensorOptions().dtype(at::kLong).device(device));
+ConfusionMatrix::ConfusionMatrix(int num_classes) : num_classes_(num_classes) {
+  TSR_CHECK(num_classes > 0 && num_classes <= INT16_MAX, "expected 1 to {} classes, got {}", INT16_MAX, num_classes);
+  counts_ = at::zeros({num_classes, num_classes}, at::kLong);
 }
 
 void ConfusionMatrix::add(const at::Tensor& labels, const at::Tensor& predictions) {
+  assert(labels.is_cpu() && predictions.is_cpu());
   TSR_CHECK(labels.sizes() == predictions.sizes(), "expected labels and predictions of one shape, got {} and {}",
             fmt::join(labels.sizes(), " x "), fmt::join(predictions.sizes(), " x "));
   const auto check_ranges = [&] {
     check_range(labels, "labels", kIgnoreLabel, num_classes_);
     check_range(predictions, "predictions", 0, num_classes_);
   };
-  const bool in_one_pass = labels.is_cpu() && num_classes_ <= INT16_MAX;
   const bool short_numbers = labels.scalar_type() == at::kShort && predictions.scalar_type() == at::kShort;
-  if (!in_one_pass || !short_numbers) check_ranges();  // before long ones are made short
-  if (in_one_pass) {
-    if (!count_pairs(labels, predictions, num_classes_, bins_.mutable_data_ptr<int64_t>())) check_ranges();
-    return;
-  }
-  // Ignored pixels go to the spare last bin: selecting the others would need their number, hence a wait for the device.
-  const int64_t spare = bins_.numel() - 1;
-  const at::Tensor label = labels.to(at::kLong);
-  const at::Tensor bin = (label * num_classes_ + predictions).masked_fill_(label.eq(kIgnoreLabel), spare).flatten();
-  bins_.index_add_(0, bin, at::ones({1}, bins_.options()).expand(bin.sizes()));
+  if (!short_numbers) check_ranges();  // before long ones are made short
+  if (!count_pairs(labels, predictions, num_classes_, counts_.mutable_data_ptr<int64_t>())) check_ranges();
 }
 
 void ConfusionMatrix::add_counts(const at::Tensor& counts) {
   TSR_CHECK(counts.dim() == 2 && counts.size(0) == num_classes_ && counts.size(1) == num_classes_,
             "expected counts of {0} x {0} classes, got {1}", num_classes_, fmt::join(counts.sizes(), " x "));
-  bins_.narrow(0, 0, counts.numel()).view({num_classes_, num_classes_}).add_(counts.to(bins_.device()));
+  counts_.add_(counts.cpu());
 }
 
 at::Tensor ConfusionMatrix::counts() const {
-  return bins_.narrow(0, 0, bins_.numel() - 1).view({num_classes_, num_classes_}).clone();
-}
-
-void ConfusionMatrix::reset() {
-  bins_.zero_();
+  return counts_.clone();
 }
 
 IouReport ConfusionMatrix::report() const {
-  const at::Tensor host = counts().cpu();
-  return make_iou_report({host.const_data_ptr<int64_t>(), static_cast<size_t>(host.numel())}, num_classes_);
+  return make_iou_report({counts_.const_data_ptr<int64_t>(), static_cast<size_t>(counts_.numel())}, num_classes_);
 }
 
 }  // namespace tessera

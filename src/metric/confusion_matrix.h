@@ -9,25 +9,23 @@ namespace tessera {
 // are summed before anything is divided. Not thread-safe; one per evaluator.
 class ConfusionMatrix {
  public:
-  explicit ConfusionMatrix(int num_classes, at::Device device = at::kCPU);
+  explicit ConfusionMatrix(int num_classes);
 
-  // labels, predictions: integers of one shape, (N, H, W), on the matrix's device; pixels with label kIgnoreLabel are not
-  // counted. Does not wait for the device. Throws Error for a class out of range (on a GPU the device reports it);
-  // what the matrix then holds is of no use.
+  // labels, predictions: integers of one shape, (N, H, W), on the CPU; pixels with label kIgnoreLabel are not counted. Throws
+  // Error for a class out of range; what the matrix then holds is of no use.
   void add(const at::Tensor& labels, const at::Tensor& predictions);
 
   // Adds the counts of another matrix, e.g. of another rank.
   void add_counts(const at::Tensor& counts);
 
   at::Tensor counts() const;  // (C, C) int64, row = label, column = prediction; a copy
-  void reset();
 
   IouReport report() const;
   int num_classes() const { return num_classes_; }
 
  private:
   int num_classes_;
-  at::Tensor bins_;  // (C * C + 1) int64: the matrix, then one bin that takes the ignored pixels
+  at::Tensor counts_;
 };
 
 }  // namespace tessera

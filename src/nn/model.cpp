@@ -53,8 +53,7 @@ void SegmentationModel::train(bool on) {
 
 bool SegmentationModel::leaves_to_loss(const PixelClassifier& classifier) const {
   const at::Tensor& x = classifier.features;
-  return classify_in_loss_ && is_training() && at::GradMode::is_enabled() && x.is_cuda() && takes_fused_kernels(x) &&
-         classifier.fits();
+  return classify_in_loss_ && is_training() && at::GradMode::is_enabled() && x.is_cuda() && use_fused(x) && classifier.fits();
 }
 
 int64_t count_parameters(const torch::nn::Module& model) {

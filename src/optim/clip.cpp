@@ -17,20 +17,19 @@ GradientNorm tensor_norm(const at::Tensor& grads, double max_norm, const at::Ten
   auto* const moved = scaling.defined() ? reinterpret_cast<LossScaling*>(numbers.mutable_data_ptr<double>()) : nullptr;
   const double loss_scale = moved != nullptr ? moved->scale : 1;
   const at::Tensor norm = at::linalg_vector_norm(grads, 2, std::nullopt, false, at::kDouble) / loss_scale;
-  const at::Tensor share = max_norm > 0 ? (max_norm / (norm + kTorchEps)).clamp_max(1.0) : at::ones_like(norm);
-  if (moved == nullptr) return {norm, share};
+  const at::Tensor clip_factor = max_norm > 0 ? (max_norm / (norm + kTorchEps)).clamp_max(1.0) : at::ones_like(norm);
+  if (moved == nullptr) return {norm, clip_factor};
   const bool finite = std::isfinite(norm.item<double>());
   move_on(*moved, finite);
   scaling.copy_(numbers);
-  return {norm, finite ? share / loss_scale : at::full_like(share, NAN)};
+  return {norm, finite ? clip_factor / loss_scale : at::full_like(clip_factor, NAN)};
 }
 
 }  // namespace
 
 GradientNorm clip_grad_norm(const at::Tensor& grads, double max_norm, const at::Tensor& scaling) {
-  GradientNorm result =
-      takes_fused_kernels(grads) ? gradient_norm(grads, max_norm, scaling) : tensor_norm(grads, max_norm, scaling);
-  if (max_norm == 0 && !scaling.defined()) result.factor.reset();
+  GradientNorm result = use_fused(grads) ? gradient_norm(grads, max_norm, scaling) : tensor_norm(grads, max_norm, scaling);
+  if (max_norm == 0 && !scaling.defined()) result.clip_factor.reset();
   return result;
 }
 

@@ -23,15 +23,15 @@ Updates updates_of(const EmaConfig& config, int64_t total_steps, int64_t steps_p
           std::max<int64_t>(1, config.update_interval.steps(steps_per_epoch, total_steps))};
 }
 
-// The share of the new weights once the warm-up is over.
-double full_share(const EmaConfig& config, int64_t interval, int64_t total_steps, int64_t steps_per_epoch) {
+// The weight of the new parameters once the warm-up is over.
+double full_weight(const EmaConfig& config, int64_t interval, int64_t total_steps, int64_t steps_per_epoch) {
   if (config.smoothing > 0) return 1 - config.smoothing;
   const int64_t half_life = std::max<int64_t>(1, config.half_life.steps(steps_per_epoch, total_steps));
   return -std::expm1(-std::log(2.0) * static_cast<double>(interval) / static_cast<double>(half_life));
 }
 
-// 1 - (1 + t) / (10 + t), of the update after t others.
-double warmup_share(int64_t updates_before) {
+// The weight 1 - (1 + t) / (10 + t) of the update after t others.
+double warmup_weight(int64_t updates_before) {
   return 9 / (10 + static_cast<double>(updates_before));
 }
 
@@ -41,19 +41,20 @@ EmaStep ema_at(const EmaConfig& config, int64_t step, int64_t total_steps, int64
   const Updates updates = updates_of(config, total_steps, steps_per_epoch);
   if (!config.enabled() || step < updates.start) return {};
   if (!updates.due(step + 1)) return {.runs = true};
-  const double share = full_share(config, updates.interval, total_steps, steps_per_epoch);
-  return {true, config.warmup ? std::max(share, warmup_share(updates.count(step + 1) - 1)) : share};
+  const double weight = full_weight(config, updates.interval, total_steps, steps_per_epoch);
+  return {true, config.warmup ? std::max(weight, warmup_weight(updates.count(step + 1) - 1)) : weight};
 }
 
 double ema_beginning_left(const EmaConfig& config, int64_t steps, int64_t total_steps, int64_t steps_per_epoch) {
   const Updates updates = updates_of(config, total_steps, steps_per_epoch);
   if (!config.enabled() || steps <= updates.start) return 0;
-  const double share = full_share(config, updates.interval, total_steps, steps_per_epoch);
+  const double weight = full_weight(config, updates.interval, total_steps, steps_per_epoch);
   const int64_t count = updates.count(steps);
   double left = 1;
   int64_t done = 0;
-  for (; config.warmup && done < count && warmup_share(done) > share && left > kNothing; ++done) left *= 1 - warmup_share(done);
-  return left * std::pow(1 - share, count - done);
+  for (; config.warmup && done < count && warmup_weight(done) > weight && left > kNothing; ++done)
+    left *= 1 - warmup_weight(done);
+  return left * std::pow(1 - weight, count - done);
 }
 
 std::string ema_warning(const EmaConfig& config, int64_t first_evaluation, int64_t total_steps, int64_t steps_per_epoch) {

@@ -8,18 +8,18 @@ namespace tessera {
 
 // What step `step` (0 is the first) does to the moving average of the weights.
 struct EmaStep {
-  bool runs = false;  // the average exists; at the first such step it begins as a copy of the weights before that step
-  double share = 0;   // of the new weights in the average after the step; 0: no update is due
+  bool runs = false;      // the average exists; at the first such step it begins as a copy of the weights before that step
+  double ema_weight = 0;  // of the new parameters in the average after the step; 0: no update is due
 };
 
 // A pure function, so a resumed run needs no state. Updates are due where the number of steps done is a multiple of the
 // interval, as in Composer.
 EmaStep ema_at(const EmaConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch);
 
-// The share that the weights it began with have in the average after `steps` steps; 0 before it begins.
+// The weight that the parameters it began with have in the average after `steps` steps; 0 before it begins.
 double ema_beginning_left(const EmaConfig& config, int64_t steps, int64_t total_steps, int64_t steps_per_epoch);
 
-// What to tell a user of whose average, by its schedule, more than a tenth is still what it began with at the end of the run;
+// A warning for a user of whose average, by its schedule, more than a tenth is still what it began with at the end of the run;
 // else "". first_evaluation: after this many steps; 0: only at the end.
 std::string ema_warning(const EmaConfig& config, int64_t first_evaluation, int64_t total_steps, int64_t steps_per_epoch);
 

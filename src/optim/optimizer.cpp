@@ -26,23 +26,23 @@ void check_options(const OptimizerConfig& config) {
                   "optimizer.nesterov needs optimizer.momentum above 0, got 0");
 }
 
-RunRates rates_of(const ParamRun& run, OptimizerType type, const LrRange& lr) {
-  const LrRange own = lr.of_group(run.lr_multiplier);
-  RunRates rates{.lr = run.lr_multiplier, .final_lr = own.final_lr};
+RangeRates rates_of(const ParamRange& range, OptimizerType type, const LrRange& lr) {
+  const LrRange own = lr.of_group(range.lr_multiplier);
+  RangeRates rates{.lr_scale = range.lr_multiplier, .final_lr = own.final_lr};
   switch (type) {
-    case OptimizerType::kLamb: rates.adapts = run.adapts ? 1.0 : 0.0; [[fallthrough]];
+    case OptimizerType::kLamb: rates.use_trust_ratio = range.use_trust_ratio; [[fallthrough]];
     case OptimizerType::kSgd:
-    case OptimizerType::kAdam: rates.gradient_decay = run.weight_decay; return rates;
+    case OptimizerType::kAdam: rates.l2_decay = range.weight_decay; return rates;
     case OptimizerType::kAdamW:
-      rates.shrink = run.lr_multiplier * run.weight_decay;
-      rates.final_shrink = own.final_lr * run.weight_decay;
+      rates.decoupled_decay = range.lr_multiplier * range.weight_decay;
+      rates.final_decay = own.final_lr * range.weight_decay;
       return rates;
-    // As Composer's DecoupledSGDW: the decay follows the schedule but not the size of the learning rate. What has none stays as
-    // it is, with any optimizer.
+    // The decay follows the schedule but not the size of the learning rate, as in Composer's DecoupledSGDW. A range without a
+    // learning rate stays as it is, with any optimizer.
     case OptimizerType::kDecoupledSgd:
       if (own.full == 0) return rates;
-      rates.shrink = run.weight_decay;
-      rates.final_shrink = own.final_lr / own.full * run.weight_decay;
+      rates.decoupled_decay = range.weight_decay;
+      rates.final_decay = own.final_lr / own.full * range.weight_decay;
       return rates;
   }
   fail("an optimizer without a rule");
@@ -54,20 +54,21 @@ Optimizer::Optimizer(const OptimizerConfig& config, const LrRange& lr, const std
                      const at::Tensor& arena, bool fused)
     : config_(config),
       lr_(lr),
-      runs_(make_runs(spans, config)),
+      ranges_(make_ranges(spans, config)),
       empty_(at::empty({0}, arena.options().requires_grad(false))),
       numel_(arena.numel()),
-      fused_(fused && takes_fused_kernels(arena)) {
+      fused_(fused && use_fused(arena)) {
   check_options(config);
   TSR_CHECK(arena.scalar_type() == at::kFloat || arena.scalar_type() == at::kDouble,
             "expected parameters of float32 or float64, got {}", toString(arena.scalar_type()));
-  TSR_CHECK(runs_.empty() || runs_.back().end <= numel_, "parameters end at {}, their arena at {}", runs_.back().end, numel_);
+  TSR_CHECK(ranges_.empty() || ranges_.back().end <= numel_, "parameters end at {}, their arena at {}", ranges_.back().end,
+            numel_);
   std::vector<std::pair<int64_t, int64_t>> bounds;
-  for (const ParamRun& run : runs_) {
-    bounds.emplace_back(run.begin, run.end);
-    rates_.push_back(rates_of(run, config.type, lr));
+  for (const ParamRange& range : ranges_) {
+    bounds.emplace_back(range.begin, range.end);
+    rates_.push_back(rates_of(range, config.type, lr));
   }
-  table_ = make_run_table(bounds, rates_, arena.device());
+  table_ = make_range_table(bounds, rates_, arena.device());
   const auto add_state = [&](const char* name) { state_.emplace_back(name, at::zeros({numel_}, empty_.options())); };
   if (is_sgd(config.type)) {
     if (config.momentum > 0) add_state("momentum");
@@ -84,11 +85,11 @@ UpdateRule Optimizer::rule() const {
   return config_.nesterov ? UpdateRule::kNesterov : UpdateRule::kMomentum;
 }
 
-StepNumbers Optimizer::numbers(const LrShares& lr, double momentum) const {
-  const double rate = lr.full * lr_.full;
+StepNumbers Optimizer::numbers(const LrPoint& lr, double momentum) const {
+  const double rate = lr.full_weight * lr_.full;
   StepNumbers step{.lr = rate,
-                   .shrink = config_.type == OptimizerType::kDecoupledSgd ? lr.full : rate,
-                   .final_share = lr.final_lr,
+                   .decay = config_.type == OptimizerType::kDecoupledSgd ? lr.full_weight : rate,
+                   .final_weight = lr.final_weight,
                    .momentum = momentum,
                    .beta2 = config_.betas[1],
                    .eps = config_.eps};
@@ -97,7 +98,7 @@ StepNumbers Optimizer::numbers(const LrShares& lr, double momentum) const {
   return step;
 }
 
-void Optimizer::step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum,
+void Optimizer::step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum,
                      const StepExtras& extras) {
   const c10::NoGradGuard no_grad;
   for (const at::Tensor& arena : {params, grads}) {
@@ -113,7 +114,7 @@ void Optimizer::step(at::Tensor& params, const at::Tensor& grads, const LrShares
   ++step_count_;
   const double own_momentum = is_sgd(config_.type) ? config_.momentum : config_.betas[0];
   StepNumbers step = numbers(lr, momentum.value_or(own_momentum));
-  step.average_share = extras.average_share;
+  step.average_weight = extras.average_weight;
   StepArenas arenas{params, grads, {}, extras.average, extras.copies};
   for (const auto& entry : state_) arenas.state.push_back(entry.second);
   if (!fused_) return step_with_tensors(arenas, extras.scale, step);
@@ -130,16 +131,16 @@ void Optimizer::step_with_tensors(const StepArenas& arenas, const GradientScale&
   bool skips = false;
   if (scale.scaling.defined()) {
     const at::Tensor counted = scale.scaling.cpu();
-    skips = skips_step(scale.factor.item<double>(), scaling_pointer(counted));
+    skips = skips_step(scale.clip_factor.item<double>(), scaling_pointer(counted));
     if (!is_sgd(config_.type)) set_biases(numbers, scaling_pointer(counted)->applied_steps);
   }
   if (!skips) {
     at::Tensor norms;
     if (rule() == UpdateRule::kLamb) {
-      norms = lamb_norms_with_tensors(arenas, runs_, rates_, scale.factor, numbers);
+      norms = lamb_norms_with_tensors(arenas, ranges_, rates_, scale.clip_factor, numbers);
       if (sum_norms_) sum_norms_(norms);
     }
-    update_with_tensors(arenas, runs_, rates_, scale.factor, rule(), numbers, norms);
+    update_with_tensors(arenas, ranges_, rates_, scale.clip_factor, rule(), numbers, norms);
   }
   write_out_with_tensors(arenas, numbers);
 }

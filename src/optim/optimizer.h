@@ -15,11 +15,11 @@
 
 namespace tessera {
 
-// What a step takes and writes beside weights, gradients and its own state. All of it may be left out.
+// The tensors that a step takes and writes beside weights, gradients and its own state. All of them may be left out.
 struct StepExtras {
   GradientScale scale = {};  // see clip_grad_norm
-  at::Tensor average = {};   // moving average of the parameters: takes average_share of the new ones
-  double average_share = 0;
+  at::Tensor average = {};   // moving average of the parameters, in which the new ones get average_weight
+  double average_weight = 0;
   at::Tensor copies = {};  // of the parameters in bf16 or half
 };
 
@@ -35,13 +35,13 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, const LrRange& lr, const std::vector<ParamSpan>& spans, const at::Tensor& arena,
             bool fused = true);
 
-  // params, grads: contiguous, of the length and type of the arena it was made for. lr: of this step, see lr_shares_at.
+  // params, grads: contiguous, of the length and type of the arena it was made for. lr: of this step, see lr_point_at.
   // momentum: replaces momentum (adam, lamb: beta 1) in this step, see momentum_at.
-  void step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum = std::nullopt,
+  void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum = std::nullopt,
             const StepExtras& extras = {});
 
-  // For an arena that is a slice of a larger one: lamb's sums of squares of each span, (spans, 2), are made those of whole
-  // tensors by `sum`, which is called once in each step.
+  // Serves an arena that is a slice of a larger one: `sum`, which is called once in each step, makes lamb's sums of squares of
+  // each span, (spans, 2), those of whole tensors.
   void on_norms(std::function<void(at::Tensor& norms)> sum) { sum_norms_ = std::move(sum); }
 
   // The live arenas by name (sgd: "momentum", none when that is 0; adam, lamb: "exp_avg", "exp_avg_sq"): read them to save a
@@ -53,14 +53,14 @@ class Optimizer {
 
  private:
   UpdateRule rule() const;
-  StepNumbers numbers(const LrShares& lr, double momentum) const;  // `step_count` counts this step already
+  StepNumbers numbers(const LrPoint& lr, double momentum) const;  // `step_count` counts this step already
   void step_with_tensors(const StepArenas& arenas, const GradientScale& scale, StepNumbers numbers);
 
   OptimizerConfig config_;
   LrRange lr_;
-  std::vector<ParamRun> runs_;
-  std::vector<RunRates> rates_;
-  RunTable table_;
+  std::vector<ParamRange> ranges_;
+  std::vector<RangeRates> rates_;
+  RangeTable table_;
   std::vector<std::pair<std::string, at::Tensor>> state_;
   at::Tensor empty_;  // type and device of the arena
   int64_t numel_;

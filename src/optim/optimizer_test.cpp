@@ -54,14 +54,14 @@ double largest_difference(const at::Tensor& params, const nlohmann::json& expect
 
 // Ten steps of the fixture's learning rate; checks the parameters after each.
 void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, double tolerance, const LrRange& lr,
-            const std::function<LrShares(int64_t step)>& shares_at) {
+            const std::function<LrPoint(int64_t step)>& point_at) {
   const OptimizerConfig config = config_of(entry.at("config"));
   at::Tensor params = initial(dtype);
   Optimizer optimizer(config, lr, kSpans, params, fused);
   for (int64_t step = 0; step < 10; ++step) {
     const at::Tensor grads = gradient(step, dtype);
-    const at::Tensor factor = clip_grad_norm(grads, config.clip_norm).factor;
-    optimizer.step(params, grads, shares_at(step), std::nullopt, {.scale = {factor}});
+    const at::Tensor clip_factor = clip_grad_norm(grads, config.clip_norm).clip_factor;
+    optimizer.step(params, grads, point_at(step), std::nullopt, {.scale = {clip_factor}});
     EXPECT_LT(largest_difference(params, entry.at("params")[static_cast<size_t>(step)]), tolerance)
         << entry.at("config") << entry.value("schedule", nlohmann::json()) << " step " << step
         << (fused ? " fused" : " tensors");
@@ -72,7 +72,7 @@ void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, doubl
 TEST(Optimizer, TenStepsAreThoseOfTorch) {
   const auto fixture = testing::load_fixture("torch_optim.json");
   ASSERT_EQ(fixture.at("optimizers").size(), 15);
-  const auto falling = [](int64_t step) -> LrShares { return {std::pow(1 - static_cast<double>(step) / 10, 0.9)}; };
+  const auto falling = [](int64_t step) -> LrPoint { return {std::pow(1 - static_cast<double>(step) / 10, 0.9)}; };
   for (const auto& entry : fixture.at("optimizers")) {
     const LrRange lr{entry.at("config").at("lr")};
     for (const bool fused : {true, false}) {
@@ -89,10 +89,10 @@ TEST(Optimizer, FinalRateIsThatOfEveryGroupAsInTorchAndMmengine) {
   for (const auto& entry : fixture.at("scheduled")) {
     const ScheduleConfig schedule = testing::schedule_config(entry.at("schedule"));
     const LrRange lr = lr_range(config_of(entry.at("config")), schedule, 1);
-    const auto shares_at = [&](int64_t step) { return lr_shares_at(schedule, step, 10, 5); };
+    const auto point_at = [&](int64_t step) { return lr_point_at(schedule, step, 10, 5); };
     for (const bool fused : {true, false}) {
-      follow(entry, at::kDouble, fused, 1e-12, lr, shares_at);
-      follow(entry, at::kFloat, fused, 1e-6, lr, shares_at);
+      follow(entry, at::kDouble, fused, 1e-12, lr, point_at);
+      follow(entry, at::kFloat, fused, 1e-6, lr, point_at);
     }
   }
 }
@@ -194,14 +194,14 @@ TEST(Optimizer, MomentumOfTheStepReplacesTheConfigured) {
   EXPECT_DOUBLE_EQ(params[0].item<double>(), -1 - 1.5);
 }
 
-// With and without the kernel: what else a step writes, and that it skips itself.
+// A step writes the average and the copies, and skips itself, with and without the kernel.
 TEST(Optimizer, WritesTheAverageAndTheCopies) {
   for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kLamb}) {
     for (const bool fused : {true, false}) {
       OptimizerConfig config;
       config.type = type;
       at::Tensor params = initial(at::kFloat);
-      StepExtras extras{.average = params.clone(), .average_share = 0.25, .copies = params.to(at::kHalf)};
+      StepExtras extras{.average = params.clone(), .average_weight = 0.25, .copies = params.to(at::kHalf)};
       extras.scale = {at::scalar_tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0}, at::kDouble)};
       Optimizer optimizer(config, {0.1}, kSpans, params, fused);
       optimizer.step(params, gradient(0, at::kFloat), {}, std::nullopt, extras);
@@ -209,7 +209,7 @@ TEST(Optimizer, WritesTheAverageAndTheCopies) {
       EXPECT_GT((after - before).abs().max().item<float>(), 0.01F);
       EXPECT_TRUE(at::allclose(extras.average, before + 0.25 * (after - before), 1e-6, 1e-7));
       EXPECT_TRUE(extras.copies.equal(after.to(at::kHalf)));
-      extras.scale.factor.fill_(NAN);
+      extras.scale.clip_factor.fill_(NAN);
       optimizer.step(params, gradient(1, at::kFloat), {}, std::nullopt, extras);
       EXPECT_TRUE(params.equal(after));
     }

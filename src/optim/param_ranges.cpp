@@ -12,7 +12,7 @@ bool is_part(const std::string& name, const std::string& part) {
   return name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
 }
 
-// Of the longest part the name belongs to.
+// The multiplier of the longest part that the name belongs to, else 1.
 double part_multiplier(const std::string& name, const OptimizerConfig& config) {
   double multiplier = 1;
   size_t longest = 0;
@@ -33,9 +33,9 @@ void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& con
   }
 }
 
-std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
+std::vector<ParamRange> make_ranges(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
   const bool lamb = config.type == OptimizerType::kLamb;
-  std::vector<ParamRun> runs;
+  std::vector<ParamRange> ranges;
   int64_t end = 0;
   for (const ParamSpan& span : spans) {
     TSR_CHECK(span.offset >= end && span.numel > 0,
@@ -45,16 +45,16 @@ std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const Optim
     const bool decays = config.decay_norm_and_bias || !span.is_norm_or_bias;
     const double multiplier = (span.is_head ? config.head_lr_multiplier : 1.0) * part_multiplier(span.name, config) *
                               std::pow(config.layer_decay, static_cast<double>(span.layers_above));
-    const ParamRun run{span.offset, end, multiplier, decays ? config.weight_decay : 0.0, lamb && decays};
-    const bool joins = !lamb && !runs.empty() && runs.back().lr_multiplier == run.lr_multiplier &&
-                       runs.back().weight_decay == run.weight_decay;
+    const ParamRange range{span.offset, end, multiplier, decays ? config.weight_decay : 0.0, lamb && decays};
+    const bool joins = !lamb && !ranges.empty() && ranges.back().lr_multiplier == range.lr_multiplier &&
+                       ranges.back().weight_decay == range.weight_decay;
     if (joins) {
-      runs.back().end = end;
+      ranges.back().end = end;
     } else {
-      runs.push_back(run);
+      ranges.push_back(range);
     }
   }
-  return runs;
+  return ranges;
 }
 
 }  // namespace tessera

@@ -18,21 +18,21 @@ struct ParamSpan {
 };
 
 // A stretch of the arena whose values are all updated alike.
-struct ParamRun {
+struct ParamRange {
   int64_t begin = 0;
   int64_t end = 0;
   double lr_multiplier = 1;
   double weight_decay = 0;
-  bool adapts = false;  // lamb: its step is as long as its weights
-  friend bool operator==(const ParamRun&, const ParamRun&) = default;
+  bool use_trust_ratio = false;  // lamb: its step is as long as its weights
+  friend bool operator==(const ParamRange&, const ParamRange&) = default;
 };
 
 // Throws UsageError where optimizer.lr_multipliers names a part that none of the spans is of. For all spans of a model: a slice
 // of its arena need not have every part.
 void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
 
-// The fewest runs that cover the spans, which must be in order of offset and not overlap. Padding between two spans that are
-// updated alike becomes part of their run: its gradients must be 0. lamb: a run for each span, whose length it measures.
-std::vector<ParamRun> make_runs(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
+// The fewest ranges that cover the spans, which must be in order of offset and not overlap. Padding between two spans that are
+// updated alike becomes part of their range: its gradients must be 0. lamb: a range for each span, whose length it measures.
+std::vector<ParamRange> make_ranges(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
 
 }  // namespace tessera

@@ -9,18 +9,18 @@
 namespace tessera {
 namespace {
 
-// From `start` at share 0 to `end` at share 1 along half a cosine.
-double cosine_between(double start, double end, double share) {
-  return end + (start - end) * (1 + std::cos(std::numbers::pi * share)) / 2;
+// Goes from `start` at fraction 0 to `end` at fraction 1 along half a cosine.
+double cosine_between(double start, double end, double fraction) {
+  return end + (start - end) * (1 + std::cos(std::numbers::pi * fraction)) / 2;
 }
 
 struct Phase {
   bool rising = true;
-  double share = 0;  // 0..1 within the phase
+  double fraction = 0;  // 0..1 within the phase
 };
 
-// As torch.optim.lr_scheduler.OneCycleLR: the peak is at step pct_start * total - 1 (not whole in general), the end at the
-// last step.
+// The phases are those of torch.optim.lr_scheduler.OneCycleLR: the peak is at step pct_start * total - 1 (not whole in
+// general), the end at the last step.
 Phase one_cycle_phase(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
   const auto last = static_cast<double>(total_steps - 1);
   const double now = std::min(static_cast<double>(step), last);
@@ -29,15 +29,15 @@ Phase one_cycle_phase(const ScheduleConfig& config, int64_t step, int64_t total_
   return {false, last > peak ? (now - peak) / (last - peak) : 1.0};
 }
 
-// As a share of the full rate.
+// The learning rate as a fraction of the full one.
 double one_cycle(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
   const double start = 1 / config.div;
   const Phase phase = one_cycle_phase(config, step, total_steps);
-  return phase.rising ? cosine_between(start, 1, phase.share) : cosine_between(1, start / config.final_div, phase.share);
+  return phase.rising ? cosine_between(start, 1, phase.fraction) : cosine_between(1, start / config.final_div, phase.fraction);
 }
 
-// On the way from the full rate to the final one, with this share of the way left.
-LrShares fallen_to(double left) {
+// On the way from the full rate to the final one, with this fraction of the way left.
+LrPoint fallen_to(double left) {
   return {left, 1 - left};
 }
 
@@ -48,21 +48,21 @@ int64_t milestones_passed(const ScheduleConfig& config, int64_t step, int64_t to
 
 }  // namespace
 
-LrShares lr_shares_at(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
+LrPoint lr_point_at(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
   TSR_CHECK(step >= 0 && total_steps > 0, "expected a step from 0 on in a run of at least 1 step, got step {} of {}", step,
             total_steps);
   if (config.type == ScheduleType::kOneCycle) return {one_cycle(config, step, total_steps)};
   const int64_t warmup = config.warmup.steps(steps_per_epoch, total_steps);
   if (step < warmup) {
-    const double share = static_cast<double>(step) / static_cast<double>(warmup);
-    return {config.warmup_start + (1 - config.warmup_start) * share};
+    const double fraction = static_cast<double>(step) / static_cast<double>(warmup);
+    return {config.warmup_start + (1 - config.warmup_start) * fraction};
   }
   // Poly and cosine run from the end of the warm-up to the end of the run.
   const auto length = static_cast<double>(std::max<int64_t>(total_steps - warmup, 1));
-  const double share = std::min(static_cast<double>(step - warmup) / length, 1.0);
+  const double fraction = std::min(static_cast<double>(step - warmup) / length, 1.0);
   switch (config.type) {
-    case ScheduleType::kPoly: return fallen_to(std::pow(1 - share, config.power));
-    case ScheduleType::kCosine: return fallen_to(cosine_between(1, 0, share));
+    case ScheduleType::kPoly: return fallen_to(std::pow(1 - fraction, config.power));
+    case ScheduleType::kCosine: return fallen_to(cosine_between(1, 0, fraction));
     case ScheduleType::kStep: return {std::pow(config.gamma, milestones_passed(config, step, total_steps, steps_per_epoch))};
     case ScheduleType::kConstant:
     case ScheduleType::kOneCycle: break;
@@ -73,8 +73,8 @@ LrShares lr_shares_at(const ScheduleConfig& config, int64_t step, int64_t total_
 std::optional<double> momentum_at(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
   if (config.type != ScheduleType::kOneCycle || !config.cycle_momentum) return std::nullopt;
   const Phase phase = one_cycle_phase(config, step, total_steps);
-  return phase.rising ? cosine_between(config.max_momentum, config.min_momentum, phase.share)
-                      : cosine_between(config.min_momentum, config.max_momentum, phase.share);
+  return phase.rising ? cosine_between(config.max_momentum, config.min_momentum, phase.fraction)
+                      : cosine_between(config.min_momentum, config.max_momentum, phase.fraction);
 }
 
 void check_schedule(const ScheduleConfig& config) {

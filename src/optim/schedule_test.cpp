@@ -16,7 +16,7 @@ constexpr int64_t kStepsPerEpoch = 5;  // of the fixture
 double lr_at(const ScheduleConfig& config, double base_lr, int64_t step, int64_t total, int64_t steps_per_epoch) {
   OptimizerConfig optimizer;
   optimizer.lr = base_lr;
-  return lr_range(optimizer, config, 1).at(lr_shares_at(config, step, total, steps_per_epoch));
+  return lr_range(optimizer, config, 1).at(lr_point_at(config, step, total, steps_per_epoch));
 }
 
 TEST(Schedule, EveryStepIsThatOfTorch) {
@@ -103,12 +103,12 @@ TEST(Schedule, GroupsEndAtTheFinalRateButNoneAboveItsOwn) {
   ScheduleConfig config;  // poly
   config.final_lr = 1e-4;
   const LrRange lr = lr_range(optimizer, config, 1);
-  const LrShares end = lr_shares_at(config, 100, 100, 10);
-  EXPECT_DOUBLE_EQ(lr.of_group(10).at(lr_shares_at(config, 0, 100, 10)), 0.1);
+  const LrPoint end = lr_point_at(config, 100, 100, 10);
+  EXPECT_DOUBLE_EQ(lr.of_group(10).at(lr_point_at(config, 0, 100, 10)), 0.1);
   EXPECT_DOUBLE_EQ(lr.of_group(10).at(end), 1e-4);
   EXPECT_DOUBLE_EQ(lr.of_group(0.5).at(end), 1e-4);
   for (const int64_t step : {0, 50, 100})
-    EXPECT_DOUBLE_EQ(lr.of_group(0.001).at(lr_shares_at(config, step, 100, 10)), 1e-5) << step;
+    EXPECT_DOUBLE_EQ(lr.of_group(0.001).at(lr_point_at(config, step, 100, 10)), 1e-5) << step;
   EXPECT_EQ(lr.of_group(0).at(end), 0);
   config.type = ScheduleType::kStep;
   EXPECT_EQ(lr_range(optimizer, config, 1).final_lr, 0);

@@ -5,44 +5,44 @@
 namespace tessera {
 namespace {
 
-struct RunViews {
+struct RangeViews {
   at::Tensor w, d;  // d: the gradient, scaled
   std::vector<at::Tensor> state;
 };
 
-RunViews views_of(const StepArenas& arenas, const ParamRun& run, const at::Tensor& factor) {
-  const auto cut = [&](const at::Tensor& arena) { return arena.slice(0, run.begin, run.end); };
-  RunViews views{cut(arenas.params), cut(arenas.grads), {}};
-  if (factor.defined()) views.d = views.d * factor;
+RangeViews views_of(const StepArenas& arenas, const ParamRange& range, const at::Tensor& clip_factor) {
+  const auto cut = [&](const at::Tensor& arena) { return arena.slice(0, range.begin, range.end); };
+  RangeViews views{cut(arenas.params), cut(arenas.grads), {}};
+  if (clip_factor.defined()) views.d = views.d * clip_factor;
   for (const at::Tensor& state : arenas.state) views.state.push_back(cut(state));
   return views;
 }
 
-void move_moments(const RunViews& v, const StepNumbers& numbers) {
+void move_moments(const RangeViews& v, const StepNumbers& numbers) {
   at::Tensor first = v.state[0], second = v.state[1];
   first.lerp_(v.d, 1 - numbers.momentum);
   second.mul_(numbers.beta2).addcmul_(v.d, v.d, 1 - numbers.beta2);
 }
 
-at::Tensor denominator(const RunViews& v, const StepNumbers& numbers) {
+at::Tensor denominator(const RangeViews& v, const StepNumbers& numbers) {
   return v.state[1].sqrt().div_(numbers.second_bias).add_(numbers.eps);
 }
 
-at::Tensor lamb_update(const RunViews& v, const RunRates& rates, const StepNumbers& numbers) {
-  return (v.state[0] / numbers.first_bias).div_(denominator(v, numbers)).add_(v.w, rates.gradient_decay);
+at::Tensor lamb_update(const RangeViews& v, const RangeRates& rates, const StepNumbers& numbers) {
+  return (v.state[0] / numbers.first_bias).div_(denominator(v, numbers)).add_(v.w, rates.l2_decay);
 }
 
 // norms: the row of lamb_norms.
-at::Tensor trust_ratio(const at::Tensor& norms, const RunRates& rates) {
+at::Tensor trust_ratio(const at::Tensor& norms, const RangeRates& rates) {
   const at::Tensor one = at::ones({}, norms.options());
-  if (rates.adapts == 0) return one;
+  if (!rates.use_trust_ratio) return one;
   return at::where((norms > 0).all(), (norms[0] / norms[1]).sqrt(), one);
 }
 
-void update_run(RunViews& v, const RunRates& rates, UpdateRule rule, const StepNumbers& numbers) {
-  if (rates.gradient_decay != 0) v.d = v.d.add(v.w, rates.gradient_decay);
-  const double lr = run_lr(numbers, rates) / numbers.first_bias, shrink = 1 - run_shrink(numbers, rates);
-  if (shrink != 1) v.w.mul_(shrink);
+void update_range(RangeViews& v, const RangeRates& rates, UpdateRule rule, const StepNumbers& numbers) {
+  if (rates.l2_decay != 0) v.d = v.d.add(v.w, rates.l2_decay);
+  const double lr = range_lr(numbers, rates) / numbers.first_bias, keep = 1 - range_decay(numbers, rates);
+  if (keep != 1) v.w.mul_(keep);
   if (rule == UpdateRule::kSgd) {
     v.w.add_(v.d, -lr);
   } else if (rule == UpdateRule::kAdam) {
@@ -56,24 +56,25 @@ void update_run(RunViews& v, const RunRates& rates, UpdateRule rule, const StepN
 
 }  // namespace
 
-void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs, const std::vector<RunRates>& rates,
-                         const at::Tensor& factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms) {
-  for (size_t i = 0; i < runs.size(); ++i) {
-    RunViews v = views_of(arenas, runs[i], factor);
+void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges, const std::vector<RangeRates>& rates,
+                         const at::Tensor& clip_factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms) {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    RangeViews v = views_of(arenas, ranges[i], clip_factor);
     if (rule == UpdateRule::kLamb) {
       const at::Tensor trust = trust_ratio(norms[static_cast<int64_t>(i)], rates[i]).to(v.w.scalar_type());
-      v.w.sub_(lamb_update(v, rates[i], numbers).mul_(trust), run_lr(numbers, rates[i]));
+      v.w.sub_(lamb_update(v, rates[i], numbers).mul_(trust), range_lr(numbers, rates[i]));
     } else {
-      update_run(v, rates[i], rule, numbers);
+      update_range(v, rates[i], rule, numbers);
     }
   }
 }
 
-at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs,
-                                   const std::vector<RunRates>& rates, const at::Tensor& factor, const StepNumbers& numbers) {
-  at::Tensor norms = at::zeros({static_cast<int64_t>(runs.size()), 2}, arenas.params.options().dtype(at::kDouble));
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const RunViews v = views_of(arenas, runs[i], factor);
+at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges,
+                                   const std::vector<RangeRates>& rates, const at::Tensor& clip_factor,
+                                   const StepNumbers& numbers) {
+  at::Tensor norms = at::zeros({static_cast<int64_t>(ranges.size()), 2}, arenas.params.options().dtype(at::kDouble));
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const RangeViews v = views_of(arenas, ranges[i], clip_factor);
     move_moments(v, numbers);
     at::Tensor row = norms[static_cast<int64_t>(i)];
     row[0] = v.w.to(at::kDouble).square().sum();
@@ -84,7 +85,7 @@ at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<P
 
 void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers) {
   at::Tensor average = arenas.average, copies = arenas.copies;
-  if (average.defined()) average.lerp_(arenas.params, numbers.average_share);
+  if (average.defined()) average.lerp_(arenas.params, numbers.average_weight);
   if (copies.defined()) copies.copy_(arenas.params);
 }
 

@@ -8,14 +8,15 @@
 
 namespace tessera {
 
-// What optimizer_step and lamb_norms do to the runs, with tensor operations: for devices without those kernels. factor: of the
+// optimizer_step and lamb_norms with tensor operations, for devices without those kernels. clip_factor: multiplies the
 // gradients, or undefined.
-void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs, const std::vector<RunRates>& rates,
-                         const at::Tensor& factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms);
-at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRun>& runs,
-                                   const std::vector<RunRates>& rates, const at::Tensor& factor, const StepNumbers& numbers);
+void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges, const std::vector<RangeRates>& rates,
+                         const at::Tensor& clip_factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms);
+at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges,
+                                   const std::vector<RangeRates>& rates, const at::Tensor& clip_factor,
+                                   const StepNumbers& numbers);
 
-// What else optimizer_step writes: the moving average and the copies.
+// Writes the moving average and the copies, as optimizer_step does.
 void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers);
 
 }  // namespace tessera

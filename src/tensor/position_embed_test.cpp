@@ -46,16 +46,16 @@ TEST(PositionEmbed, LowPrecisionIsResizedInFloat32) {
 
 // With a gradient the arithmetic is another.
 TEST(PositionEmbed, LearnsTheSamePositions) {
-  const at::Tensor embed = at::randn({1, 21, 6}, at::kDouble), slope = at::randn({1, 31, 6}, at::kDouble);
+  const at::Tensor embed = at::randn({1, 21, 6}, at::kDouble), grad_out = at::randn({1, 31, 6}, at::kDouble);
   for (const auto& [name, fit] : kFits) {
     const at::Tensor leaf = embed.clone().requires_grad_();
     const at::Tensor resized = resize_position_embed(leaf, {4, 5}, {6, 5}, 1, fit);
     EXPECT_LT((resized - resize_position_embed(embed, {4, 5}, {6, 5}, 1, fit)).abs().max().item<double>(), 1e-12);
-    // Linear: the slope's product with any change is what the change makes of the result.
+    // The resize is linear: the gradient's product with any change is what the change makes of the result.
     const at::Tensor change = at::randn_like(embed);
     const at::Tensor moved = resize_position_embed(change, {4, 5}, {6, 5}, 1, fit);
-    const at::Tensor gradient = torch::autograd::grad({(resized * slope).sum()}, {leaf})[0];
-    EXPECT_NEAR((gradient * change).sum().item<double>(), (moved * slope).sum().item<double>(), 1e-10) << name;
+    const at::Tensor gradient = torch::autograd::grad({(resized * grad_out).sum()}, {leaf})[0];
+    EXPECT_NEAR((gradient * change).sum().item<double>(), (moved * grad_out).sum().item<double>(), 1e-10) << name;
   }
 }
 

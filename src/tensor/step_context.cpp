@@ -2,7 +2,6 @@
 
 #include <ATen/ops/tensor.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "core/rng.h"
@@ -16,15 +15,6 @@ StepContext& current() {
 }
 
 }  // namespace
-
-std::vector<NormSegment> norm_segments(int64_t count, int64_t group) {
-  std::vector<NormSegment> segments;
-  for (int64_t begin = 0; begin < count; begin += group) {
-    const int64_t end = std::min(begin + group, count);
-    segments.push_back({.begin = begin, .end = end, .unit = begin / group, .unit_size = end - begin});
-  }
-  return segments;
-}
 
 at::Tensor sample_keys(int64_t seed, int64_t step, const std::vector<int64_t>& ids) {
   std::vector<int64_t> keys;

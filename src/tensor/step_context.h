@@ -16,9 +16,6 @@ struct NormSegment {
   bool owner = true;      // this rank adds the unit to the running averages
 };
 
-// Consecutive units of `group` samples that make up a pass of `count`.
-std::vector<NormSegment> norm_segments(int64_t count, int64_t group);
-
 // Adds up statistics over ranks, in place.
 class NormExchange {
  public:

@@ -16,6 +16,7 @@
 #include "infer/model_state.h"
 #include "infer/trained_model.h"
 #include "nn/op_counter.h"
+#include "support/norm_segments.h"
 #include "support/small_models.h"
 #include "support/source_dir.h"
 #include "tensor/device.h"
@@ -153,7 +154,7 @@ Gradients gradients_of(const std::string& name, bool checkpoint) {
   {
     const OpCounter counter(
         [&](const CountedOp& op) { result.layers_run += op.name == "aten::conv2d" || op.name == "aten::linear" ? 1 : 0; });
-    const StepContextGuard context({.sample_keys = sample_keys(3, 2, {0, 1, 2, 3}), .segments = norm_segments(4, 2)});
+    const StepContextGuard context({.sample_keys = sample_keys(3, 2, {0, 1, 2, 3}), .segments = testing::norm_segments(4, 2)});
     const ModelOutput output = model->forward(x);
     at::Tensor loss = output.logits.square().mean();
     if (output.aux.defined()) loss = loss + output.aux.square().mean();

@@ -52,7 +52,7 @@ void ShardedOptimizer::sum_norms(at::Tensor& norms) {
   norms.copy_(own);
 }
 
-void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum,
+void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum,
                             const StepExtras& extras) {
   at::Tensor own = own_slice(params);
   StepExtras sliced = extras;

@@ -19,7 +19,7 @@ class ShardedOptimizer {
 
   // A collective when sharded. Arguments as Optimizer::step.
   // extras: average is of this rank's slice; copies are of the whole arena, and other slices' are left as they were.
-  void step(at::Tensor& params, const at::Tensor& grads, const LrShares& lr, std::optional<double> momentum,
+  void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum,
             const StepExtras& extras);
 
   NamedTensors state();                        // a collective when sharded

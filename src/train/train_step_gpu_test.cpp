@@ -171,7 +171,8 @@ class CuriousModel : public SegmentationModel {
   ModelOutput forward(const at::Tensor& x) override {
     ModelOutput output = inner_->forward(x);
     output.logits = output.logits * 1;
-    output.logits.register_hook([](const at::Tensor& slope) { EXPECT_TRUE(std::isfinite(slope.sum().item<double>())); });
+    output.logits.register_hook(
+        [](const at::Tensor& grad_logits) { EXPECT_TRUE(std::isfinite(grad_logits.sum().item<double>())); });
     return output;
   }
   std::vector<std::string> head_prefixes() const override { return {}; }

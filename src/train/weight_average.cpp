@@ -21,9 +21,9 @@ void WeightAverage::begin() {
   begun_ = true;
 }
 
-void WeightAverage::follow_buffers(double share) {
+void WeightAverage::follow_buffers(double weight) {
   const at::NoGradGuard no_grad;
-  buffers_.lerp_(arena_.buffers(), share);
+  buffers_.lerp_(arena_.buffers(), weight);
 }
 
 NamedTensors WeightAverage::state() {

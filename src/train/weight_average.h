@@ -21,7 +21,7 @@ class WeightAverage {
   void begin();                          // as a copy of the weights and buffers as they are
 
   const at::Tensor& params() const { return params_; }  // this rank's slice
-  void follow_buffers(double share);                    // after a step: takes this share of the new ones
+  void follow_buffers(double weight);                   // after a step: the new ones get this weight
 
   // All of the model, as model_state names it; none when it has not begun. Collectives when sharded.
   NamedTensors state();

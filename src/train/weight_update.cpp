@@ -20,7 +20,7 @@ WeightUpdate::WeightUpdate(const Experiment& experiment, SegmentationModel& mode
 }
 
 void WeightUpdate::begin(const Progress& at) {
-  const EmaStep ema = ema_at(experiment_.train.ema, at.step, at.total, at.steps_per_epoch);
+  const EmaStep ema = ema_at(experiment_.train.ema, at);
   if (ema.runs && !average_.begun()) average_.begin();
 }
 
@@ -28,17 +28,17 @@ double WeightUpdate::step(const GradientNorm& gradient, const Progress& at) {
   const StepTrace::Span span(trace_, "optimizer");
   enter_phase(RankPhase::kOptimizer);
   const c10::NoGradGuard no_grad;
-  const LrShares lr = lr_shares_at(experiment_.schedule, at.step, at.total, at.steps_per_epoch);
-  const EmaStep ema = ema_at(experiment_.train.ema, at.step, at.total, at.steps_per_epoch);
-  StepExtras extras{.scale = {gradient.factor, scaler_.numbers()}};
-  if (ema.share > 0) {
+  const LrPoint lr = lr_point_at(experiment_.schedule, at);
+  const EmaStep ema = ema_at(experiment_.train.ema, at);
+  StepExtras extras{.scale = {gradient.clip_factor, scaler_.numbers()}};
+  if (ema.ema_weight > 0) {
     extras.average = average_.params();
-    extras.average_share = ema.share;
+    extras.average_weight = ema.ema_weight;
   }
   if (!optimizer_.sharded()) extras.copies = working_.copies();  // else other ranks' weights come after the step
-  optimizer_.step(arena_.params(), arena_.grads(), lr, momentum_at(experiment_.schedule, at.step, at.total), extras);
+  optimizer_.step(arena_.params(), arena_.grads(), lr, momentum_at(experiment_.schedule, at), extras);
   if (extras.copies.defined()) working_.copies_written();
-  if (ema.share > 0) average_.follow_buffers(ema.share);
+  if (ema.ema_weight > 0) average_.follow_buffers(ema.ema_weight);
   return lr_.at(lr);
 }
 

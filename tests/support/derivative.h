@@ -7,12 +7,13 @@ struct Derivative {
   at::Tensor value, gradient;
 };
 
-// Of a function of one tensor: the gradient is that of (value * slope).sum(), or without a slope of the value.
+// Value and gradient of a function of one tensor. The gradient is that of (value * grad_out).sum(), or without grad_out that of
+// the value.
 template <class Function>
-Derivative differentiate(const at::Tensor& input, Function&& function, const at::Tensor& slope = {}) {
+Derivative differentiate(const at::Tensor& input, Function&& function, const at::Tensor& grad_out = {}) {
   const at::Tensor x = input.detach().requires_grad_();
   const at::Tensor value = function(x);
-  value.backward(slope);
+  value.backward(grad_out);
   return {value.detach(), x.grad()};
 }
 

@@ -3,20 +3,9 @@
 
 #include "cuda/common/launch.h"
 #include "cuda/common/strides.h"
+#include "kernels/common/host_device.h"
 
 namespace tessera {
-
-// What numbers stored as S are summed in.
-template <class S>
-struct Summed {
-  using Type = float;
-};
-template <>
-struct Summed<double> {
-  using Type = double;
-};
-template <class S>
-using Sum = typename Summed<S>::Type;
 
 inline constexpr int kVector = 8;  // channels that a thread works on together: 16 bytes of bfloat16
 inline constexpr int kBlockThreads = 256, kBlockVectors = 1024;  // four vectors a thread hide how long one takes
@@ -33,7 +22,7 @@ __device__ __forceinline__ Channels<S, V> load_channels(const S* from) {
 }
 
 template <class S, int V>
-__device__ __forceinline__ void store_channels(S* to, const Sum<S> (&value)[V]) {
+__device__ __forceinline__ void store_channels(S* to, const Compute<S> (&value)[V]) {
   Channels<S, V> stored;
 #pragma unroll
   for (int k = 0; k < V; ++k) stored.value[k] = static_cast<S>(value[k]);
@@ -41,7 +30,7 @@ __device__ __forceinline__ void store_channels(S* to, const Sum<S> (&value)[V]) 
 }
 
 // Whether channels can be moved kVector at a time.
-inline bool takes_vectors(const at::Tensor& x) {
+inline bool fits_vectors(const at::Tensor& x) {
   const auto whole = [](int64_t count) { return count % kVector == 0; };
   return x.stride(1) == 1 && whole(x.size(1)) && whole(x.stride(0)) && whole(x.stride(2)) && whole(x.stride(3)) &&
          reinterpret_cast<uintptr_t>(x.const_data_ptr()) % 16 == 0;

@@ -3,7 +3,7 @@
 
 namespace tessera {
 
-// As begin_copy, of a value of 16 or 8 bytes.
+// Begins to copy a value of 16 or 8 bytes, see begin_copy.
 template <class Value>
 __device__ __forceinline__ void begin_pack_copy(Value* shared, const void* from) {
   static_assert(sizeof(Value) == 16 || sizeof(Value) == 8);

@@ -14,7 +14,7 @@ inline bool lies_in_rows(const at::Tensor& x) {
 inline at::Tensor in_pitched_rows(const at::Tensor& x) {
   return lies_in_rows(x) ? x : x.contiguous(at::MemoryFormat::ChannelsLast);
 }
-// Of a tensor that lies in rows; with one column stride(3) may say anything.
+// The pitch of a tensor that lies in rows; with one column stride(3) may say anything.
 inline int64_t pitch_of(const at::Tensor& x) {
   return x.stride(3);
 }

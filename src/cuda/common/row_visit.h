@@ -29,7 +29,7 @@ __device__ __forceinline__ int visit_column() {
   return (static_cast<int>(blockIdx.x) * 32 + static_cast<int>(threadIdx.x) % 32) * kSize;
 }
 
-// For each row of this warp: take(row, load(row)). kAhead loads are under way at a time: memory is far away.
+// Calls take(row, load(row)) for each row of this warp. kAhead loads are under way at a time: memory is far away.
 template <int kAhead, class Load, class Take>
 __device__ __forceinline__ void visit_rows(int64_t rows, const Load& load, const Take& take) {
   const int64_t begin = visit_block() * kVisitRows, end = begin + kVisitRows < rows ? begin + kVisitRows : rows;

@@ -127,7 +127,7 @@ __device__ __forceinline__ void load_tiles(unsigned (&to)[4], const void* row) {
 #endif
 }
 
-// The same, each matrix turned: then they are the words of B of two neighbouring columns of 8.
+// Loads the same with each matrix transposed: then they are the words of B of two neighbouring columns of 8.
 __device__ __forceinline__ void load_turned(unsigned (&to)[4], const void* row) {
 #ifdef TESSERA_CUDA_ON_CPU
   on_cpu::load_matrices<true>(to, row);
@@ -139,7 +139,7 @@ __device__ __forceinline__ void load_turned(unsigned (&to)[4], const void* row) 
 #endif
 }
 
-// What load_tiles would load, to the kernel's dynamic shared memory.
+// Stores what load_tiles would load, to the kernel's dynamic shared memory.
 __device__ __forceinline__ void store_tiles(void* row, const unsigned (&from)[4]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(

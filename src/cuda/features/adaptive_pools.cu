@@ -20,7 +20,7 @@ struct Grids {
 // cells[n][y][x][c] = sum of the pixels of a cell. A thread has one vector of one cell.
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    sum_cells_kernel(const S* features, Strides strides, const __grid_constant__ PoolPlan plan, Sum<S>* cells, int vectors,
+    sum_cells_kernel(const S* features, Strides strides, const __grid_constant__ PoolPlan plan, Compute<S>* cells, int vectors,
                      int64_t total) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlockThreads + threadIdx.x;
   if (i >= total) return;
@@ -31,25 +31,25 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t n = cell / plan.columns.cells / plan.rows.cells;
   const int left = plan.columns.border[cell_x], right = plan.columns.border[cell_x + 1];
   const S* const image = features + n * strides.image + c * strides.channel;
-  Sum<S> sum[V] = {};
+  Compute<S> sum[V] = {};
   for (int y = plan.rows.border[cell_y]; y < plan.rows.border[cell_y + 1]; ++y) {
     const S* const row = image + y * strides.row;
 #pragma unroll 8
     for (int x = left; x < right; ++x) {
       const auto values = load_channels<S, V>(row + x * strides.column);
 #pragma unroll
-      for (int k = 0; k < V; ++k) sum[k] += static_cast<Sum<S>>(values.value[k]);
+      for (int k = 0; k < V; ++k) sum[k] += static_cast<Compute<S>>(values.value[k]);
     }
   }
-  store_channels<Sum<S>, V>(cells + i * V, sum);
+  store_channels<Compute<S>, V>(cells + i * V, sum);
 }
 
 // Bins of all grids out of the cells. A thread has one vector of one bin.
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    gather_bins_kernel(const Sum<S>* cells, const __grid_constant__ PoolPlan plan, const __grid_constant__ Grids grids,
+    gather_bins_kernel(const Compute<S>* cells, const __grid_constant__ PoolPlan plan, const __grid_constant__ Grids grids,
                        int vectors, int bins_per_image, int64_t total) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlockThreads + threadIdx.x;
   if (i >= total) return;
   const int v = static_cast<int>(i % vectors);
@@ -79,9 +79,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 // The gradient of each cell's pixels: what the bins that hold it send. A thread has one vector of one cell.
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    cell_gradients_kernel(const __grid_constant__ Grids grids, const __grid_constant__ PoolPlan plan, Sum<S>* cells,
+    cell_gradients_kernel(const __grid_constant__ Grids grids, const __grid_constant__ PoolPlan plan, Compute<S>* cells,
                           int vectors, int64_t total) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlockThreads + threadIdx.x;
   if (i >= total) return;
   const int v = static_cast<int>(i % vectors);
@@ -109,9 +109,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 // Every pixel's gradient is its cell's. A block has up to kBlockVectors vectors of one row of the result, (N, H, W, C).
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    spread_cells_kernel(const Sum<S>* cells, const __grid_constant__ PoolPlan plan, S* result, int height, int width,
+    spread_cells_kernel(const Compute<S>* cells, const __grid_constant__ PoolPlan plan, S* result, int height, int width,
                         int vectors, int tile_columns, int tiles) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   __shared__ int cell_of[kBlockVectors];
   const int64_t row = static_cast<int64_t>(blockIdx.x) / tiles, n = row / height;
   const int y = static_cast<int>(row % height),
@@ -156,12 +156,12 @@ std::vector<at::Tensor> adaptive_pools_cuda(const at::Tensor& x, at::IntArrayRef
     per_image += static_cast<int>(b * b);
   }
   if (x.numel() == 0) return results;
-  const bool whole = takes_vectors(x);
+  const bool whole = fits_vectors(x);
   const int vectors = static_cast<int>(x.size(1)) / (whole ? kVector : 1);
   const at::Tensor cells = empty_cells(x, plan);
   const int64_t sums = x.size(0) * plan.rows.cells * plan.columns.cells * vectors, averages = x.size(0) * per_image * vectors;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "adaptive_pools", [&] {
-    auto* const sum = cells.mutable_data_ptr<Sum<scalar_t>>();
+    auto* const sum = cells.mutable_data_ptr<Compute<scalar_t>>();
     launch(whole ? sum_cells_kernel<scalar_t, kVector> : sum_cells_kernel<scalar_t, 1>, blocks_of(sums), kBlockThreads, 0,
            x.const_data_ptr<scalar_t>(), strides_of(x), plan, sum, vectors, sums);
     launch(whole ? gather_bins_kernel<scalar_t, kVector> : gather_bins_kernel<scalar_t, 1>, blocks_of(averages), kBlockThreads,
@@ -170,30 +170,30 @@ std::vector<at::Tensor> adaptive_pools_cuda(const at::Tensor& x, at::IntArrayRef
   return results;
 }
 
-at::Tensor adaptive_pools_backward_cuda(at::TensorList gradients, at::IntArrayRef size) {
-  const at::Tensor& first = gradients[0];
+at::Tensor adaptive_pools_backward_cuda(at::TensorList grad_outputs, at::IntArrayRef size) {
+  const at::Tensor& first = grad_outputs[0];
   const DeviceGuard guard(first.device());
   std::vector<int64_t> bins;
   std::vector<at::Tensor> kept;
   Grids grids{};
-  for (const at::Tensor& gradient : gradients) {
-    bins.push_back(gradient.size(2));
-    kept.push_back(gradient.contiguous(at::MemoryFormat::ChannelsLast));
+  for (const at::Tensor& grad_out : grad_outputs) {
+    bins.push_back(grad_out.size(2));
+    kept.push_back(grad_out.contiguous(at::MemoryFormat::ChannelsLast));
     grids.data[kept.size() - 1] = const_cast<void*>(kept.back().const_data_ptr());
   }
   const PoolPlan plan = pool_plan(size[0], size[1], bins);
   const at::Tensor result =
       at::empty({first.size(0), first.size(1), size[0], size[1]}, first.options(), at::MemoryFormat::ChannelsLast);
   if (result.numel() == 0) return result;
-  bool whole = takes_vectors(result);
-  for (const at::Tensor& gradient : kept) whole = whole && reinterpret_cast<uintptr_t>(gradient.const_data_ptr()) % 16 == 0;
+  bool whole = fits_vectors(result);
+  for (const at::Tensor& grad_out : kept) whole = whole && reinterpret_cast<uintptr_t>(grad_out.const_data_ptr()) % 16 == 0;
   const int vectors = static_cast<int>(first.size(1)) / (whole ? kVector : 1);
   const int tile_columns = static_cast<int>(std::clamp<int64_t>(kBlockVectors / vectors, 1, size[1]));
   const int tiles = static_cast<int>(divide_up(size[1], tile_columns));
   const at::Tensor cells = empty_cells(first, plan);
   const int64_t sums = first.size(0) * plan.rows.cells * plan.columns.cells * vectors;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, first.scalar_type(), "adaptive_pools_backward", [&] {
-    auto* const sum = cells.mutable_data_ptr<Sum<scalar_t>>();
+    auto* const sum = cells.mutable_data_ptr<Compute<scalar_t>>();
     launch(whole ? cell_gradients_kernel<scalar_t, kVector> : cell_gradients_kernel<scalar_t, 1>, blocks_of(sums),
            kBlockThreads, 0, grids, plan, sum, vectors, sums);
     launch(whole ? spread_cells_kernel<scalar_t, kVector> : spread_cells_kernel<scalar_t, 1>,

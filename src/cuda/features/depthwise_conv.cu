@@ -9,8 +9,8 @@
 
 // Depthwise 3x3 convolution, see kernels/features/depthwise_conv.h. Traffic, with s the bytes of x: forward 2 s, backward 3 s.
 // A block brings its window into shared memory with all copies on their way at once; a thread slides over a chain of pixels and
-// uses each value that it reads for the three pixels beside one another. Both gradients come from one pass: the window is the
-// slope's, and what stands around a pixel makes its gradient and, times the pixel, a share of the weight's.
+// uses each value that it reads for the three pixels beside one another. Both gradients come from one pass: the window is
+// grad_out's, and what stands around a pixel makes its gradient and, times the pixel, a part of the weight's.
 
 namespace tessera {
 namespace {
@@ -19,11 +19,11 @@ constexpr int kTaps = 9;
 
 template <class S>
 struct DepthwiseArgs {
-  const S* source;       // x, or backward the slope
-  const Sum<S>* weight;  // (channels, 9)
-  S* result;             // the convolution, or backward x's gradient
-  const S* x;            // backward only
-  Sum<S>* parts;         // backward only: (tiles, channels, 9), shares of the weight's gradient
+  const S* source;           // x, or backward grad_out
+  const Compute<S>* weight;  // (channels, 9)
+  S* result;                 // the convolution, or backward x's gradient
+  const S* x;                // backward only
+  Compute<S>* parts;         // backward only: (tiles, channels, 9), parts of the weight's gradient
 };
 
 template <int V, class T>
@@ -44,16 +44,16 @@ __device__ __forceinline__ void load_taps(const T* weight, bool mirrored, T (&ta
 }
 
 template <class S, int V>
-__device__ __forceinline__ void read_channels(const S* from, Sum<S> (&to)[V]) {
+__device__ __forceinline__ void read_channels(const S* from, Compute<S> (&to)[V]) {
   const Channels<S, V> values = load_channels<S, V>(from);
 #pragma unroll
-  for (int k = 0; k < V; ++k) to[k] = static_cast<Sum<S>>(values.value[k]);
+  for (int k = 0; k < V; ++k) to[k] = static_cast<Compute<S>>(values.value[k]);
 }
 
 // store_channels in one instruction: in a loop this long the compiler would store number by number. The kernel reads nothing of
 // what it stores, so nothing has to wait.
 template <class S, int V>
-__device__ __forceinline__ void write_channels(S* to, const Sum<S> (&value)[V]) {
+__device__ __forceinline__ void write_channels(S* to, const Compute<S> (&value)[V]) {
 #ifndef TESSERA_CUDA_ON_CPU
   Channels<S, V> stored;
 #pragma unroll
@@ -109,7 +109,7 @@ __device__ void leave_sums(T (&sums)[kTaps][V], const DepthwisePlan& plan, const
 template <class S, int V, bool kWhole, bool kBackward>
 __global__ void __launch_bounds__(kTileThreads, kBackward ? 3 : 4)
     depthwise_kernel(const DepthwiseArgs<S> a, const __grid_constant__ DepthwisePlan plan) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   using Offset = std::conditional_t<kWhole, int, int64_t>;
   __shared__ int row_of[kWindowRows], column_of[kWindowColumns];
   const DepthwiseBlock block(plan, blockIdx.x);
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(kTileThreads, kBackward ? 3 : 4)
     __syncthreads();
   }
 
-  // From a tap to the one below it, and to the one beside it.
+  // Distances from a tap to the one below it, and to the one beside it.
   const Offset below = kWhole ? plan.rows.tile_phases * plan.pitch * plan.lanes * V
                               : static_cast<Offset>(plan.rows.dilation) * width * plan.channels;
   const Offset beside =
@@ -204,7 +204,7 @@ void start_depthwise(const DepthwiseArgs<S>& a, const DepthwisePlan& plan, int64
   constexpr int V = kWide<S, kBackward>;
   int bytes = whole ? plan.window_bytes() : 0;
   if (kBackward) {
-    const int sums = kTileThreads / 32 * plan.lanes * (whole ? V : 1) * kTaps * static_cast<int>(sizeof(Sum<S>));
+    const int sums = kTileThreads / 32 * plan.lanes * (whole ? V : 1) * kTaps * static_cast<int>(sizeof(Compute<S>));
     bytes = std::max(whole ? bytes + plan.tile_bytes() : 0, sums);
   }
   launch(whole ? depthwise_kernel<S, V, true, kBackward> : depthwise_kernel<S, 1, false, kBackward>,
@@ -236,7 +236,7 @@ at::Tensor depthwise_conv_cuda(const at::Tensor& x, const at::Tensor& weight, in
   const at::Tensor result = at::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
   if (result.numel() == 0) return result;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "depthwise_conv", [&] {
-    const DepthwiseArgs<scalar_t> a{pixels.const_data_ptr<scalar_t>(), taps.const_data_ptr<Sum<scalar_t>>(),
+    const DepthwiseArgs<scalar_t> a{pixels.const_data_ptr<scalar_t>(), taps.const_data_ptr<Compute<scalar_t>>(),
                                     result.mutable_data_ptr<scalar_t>(), nullptr, nullptr};
     const bool whole = is_whole(pixels);
     const DepthwisePlan plan = plan_for<scalar_t, false>(x, dilation, whole);
@@ -245,26 +245,26 @@ at::Tensor depthwise_conv_cuda(const at::Tensor& x, const at::Tensor& weight, in
   return laid_out_as(x, result);
 }
 
-std::tuple<at::Tensor, at::Tensor> depthwise_conv_backward_cuda(const at::Tensor& slope, const at::Tensor& x,
+std::tuple<at::Tensor, at::Tensor> depthwise_conv_backward_cuda(const at::Tensor& grad_out, const at::Tensor& x,
                                                                 const at::Tensor& weight, int64_t dilation) {
   const DeviceGuard guard(x.device());
-  const at::Tensor pixels = in_pixels(x), slopes = in_pixels(slope), taps = in_taps(weight);
-  const at::Tensor dx = at::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
-  if (dx.numel() == 0) return {dx, at::zeros_like(weight)};
-  const at::Tensor dweight = at::empty(weight.sizes(), weight.options());
+  const at::Tensor pixels = in_pixels(x), grad_pixels = in_pixels(grad_out), taps = in_taps(weight);
+  const at::Tensor grad_x = at::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
+  if (grad_x.numel() == 0) return {grad_x, at::zeros_like(weight)};
+  const at::Tensor grad_weight = at::empty(weight.sizes(), weight.options());
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "depthwise_conv_backward", [&] {
-    using T = Sum<scalar_t>;
-    const bool whole = is_whole(pixels) && is_whole(slopes);
+    using T = Compute<scalar_t>;
+    const bool whole = is_whole(pixels) && is_whole(grad_pixels);
     const DepthwisePlan plan = plan_for<scalar_t, true>(x, dilation, whole);
     const int64_t tiles = plan.tiles(x.size(0));
     const at::Tensor parts = at::empty({tiles, weight.numel()}, weight.options());
-    const DepthwiseArgs<scalar_t> a{slopes.const_data_ptr<scalar_t>(), taps.const_data_ptr<T>(),
-                                    dx.mutable_data_ptr<scalar_t>(), pixels.const_data_ptr<scalar_t>(),
+    const DepthwiseArgs<scalar_t> a{grad_pixels.const_data_ptr<scalar_t>(), taps.const_data_ptr<T>(),
+                                    grad_x.mutable_data_ptr<scalar_t>(), pixels.const_data_ptr<scalar_t>(),
                                     parts.mutable_data_ptr<T>()};
     start_depthwise<scalar_t, true>(a, plan, tiles, whole);
-    column_sums(parts.const_data_ptr<T>(), dweight.mutable_data_ptr<T>(), tiles, weight.numel());
+    column_sums(parts.const_data_ptr<T>(), grad_weight.mutable_data_ptr<T>(), tiles, weight.numel());
   });
-  return {laid_out_as(x, dx), dweight};
+  return {laid_out_as(x, grad_x), grad_weight};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ inline constexpr int kMostChainLanes = 4;
 // One axis of an image, see Note [Phases].
 struct PhaseAxis {
   int size, dilation, steps;                    // steps: of phase 0, the longest
-  int tile_phases, tile_steps, groups, pieces;  // a tile's share, and how many tiles that makes
+  int tile_phases, tile_steps, groups, pieces;  // a tile's part, and how many tiles that makes
   int slots;                                    // of the largest window
 
   __host__ __device__ int tiles() const { return groups * pieces; }
@@ -53,7 +53,7 @@ inline PhaseAxis cut_axis(int64_t size, int64_t dilation, int most_slots) {
   return axis;
 }
 
-// A tile's share of an axis. Its own pixels are slots [lead, lead + own) of the window's [0, slots).
+// A tile's part of an axis. Its own pixels are slots [lead, lead + own) of the window's [0, slots).
 struct PhaseSpan {
   __device__ PhaseSpan(const PhaseAxis& axis, int tile)
       : phase(tile % axis.groups * axis.tile_phases),
@@ -86,7 +86,7 @@ struct DepthwisePlan {
   int tile_bytes() const { return std::min(rows.slots, rows.tile_phases * rows.tile_steps) * pitch * pixel_bytes; }
 };
 
-// For images of height x width x channels in vectors of `vector` numbers of `size` bytes; `whole`: see is_whole.
+// The plan for images of height x width x channels in vectors of `vector` numbers of `size` bytes; `whole`: see is_whole.
 inline DepthwisePlan depthwise_plan(int64_t height, int64_t width, int64_t channels, int64_t dilation, int vector, int size,
                                     bool whole) {
   DepthwisePlan plan{};

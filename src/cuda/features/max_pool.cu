@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// A block's share of a row: `columns` pixels of `vectors` vectors each.
+// A block's part of a row: `columns` pixels of `vectors` vectors each.
 struct Tile {
   int columns, per_row;
 };
@@ -24,7 +24,7 @@ template <class S, int V, bool kWithPositions>
 __global__ void __launch_bounds__(kBlockThreads)
     max_pool_kernel(const S* features, Strides strides, PoolWindows rows, PoolWindows columns, S* result, uint8_t* positions,
                     int vectors, Tile tile) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   const int64_t line = static_cast<int64_t>(blockIdx.x) / tile.per_row, n = line / rows.out, y = line % rows.out;
   const int first = static_cast<int>(static_cast<int64_t>(blockIdx.x) % tile.per_row) * tile.columns;
   const int count = min(tile.columns, static_cast<int>(columns.out) - first) * vectors;
@@ -63,9 +63,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    max_pool_backward_kernel(const S* gradient, const uint8_t* positions, PoolWindows rows, PoolWindows columns, const S* added,
+    max_pool_backward_kernel(const S* grad_out, const uint8_t* positions, PoolWindows rows, PoolWindows columns, const S* added,
                              Strides added_strides, S* result, int vectors, Tile tile) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   const int64_t line = static_cast<int64_t>(blockIdx.x) / tile.per_row, n = line / rows.size, y = line % rows.size;
   const int first = static_cast<int>(static_cast<int64_t>(blockIdx.x) % tile.per_row) * tile.columns;
   const int count = min(tile.columns, static_cast<int>(columns.size) - first) * vectors;
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     for (int row = above; row <= below; ++row) {
       for (int column = left; column <= right; ++column) {
         const int64_t place = ((n * rows.out + row) * columns.out + column) * vectors * V + c;
-        const auto values = load_channels<S, V>(gradient + place);
+        const auto values = load_channels<S, V>(grad_out + place);
         const auto taken = load_channels<uint8_t, V>(positions + place);
         const auto tap = static_cast<uint8_t>(rows.tap(row, y) * rows.kernel + columns.tap(column, x));
 #pragma unroll
@@ -114,7 +114,7 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cuda(const at::Tensor& x, at::IntArr
   if (result.numel() == 0) return {result, positions};
   const PoolWindows rows{window[0], window[1], window[2], x.size(2), size[0]};
   const PoolWindows columns{window[0], window[1], window[2], x.size(3), size[1]};
-  const bool whole = takes_vectors(x);
+  const bool whole = fits_vectors(x);
   const int vectors = static_cast<int>(x.size(1)) / (whole ? kVector : 1);
   const Tile tile = tile_of(size[1], vectors);
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "max_pool", [&] {
@@ -132,23 +132,23 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cuda(const at::Tensor& x, at::IntArr
   return {result, positions};
 }
 
-at::Tensor max_pool_backward_cuda(const at::Tensor& gradient, const at::Tensor& positions, at::IntArrayRef window,
+at::Tensor max_pool_backward_cuda(const at::Tensor& grad_out, const at::Tensor& positions, at::IntArrayRef window,
                                   at::IntArrayRef size, const std::optional<at::Tensor>& given) {
-  const DeviceGuard guard(gradient.device());
+  const DeviceGuard guard(grad_out.device());
   const at::Tensor added = !given                  ? at::Tensor()
                            : given->stride(1) == 1 ? *given
                                                    : given->contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor result =
-      at::empty({gradient.size(0), gradient.size(1), size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
+      at::empty({grad_out.size(0), grad_out.size(1), size[0], size[1]}, grad_out.options(), at::MemoryFormat::ChannelsLast);
   if (result.numel() == 0) return result;
-  const PoolWindows rows{window[0], window[1], window[2], size[0], gradient.size(2)};
-  const PoolWindows columns{window[0], window[1], window[2], size[1], gradient.size(3)};
-  const bool whole = takes_vectors(gradient) && (!given || takes_vectors(added));
-  const int vectors = static_cast<int>(gradient.size(1)) / (whole ? kVector : 1);
+  const PoolWindows rows{window[0], window[1], window[2], size[0], grad_out.size(2)};
+  const PoolWindows columns{window[0], window[1], window[2], size[1], grad_out.size(3)};
+  const bool whole = fits_vectors(grad_out) && (!given || fits_vectors(added));
+  const int vectors = static_cast<int>(grad_out.size(1)) / (whole ? kVector : 1);
   const Tile tile = tile_of(size[1], vectors);
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, gradient.scalar_type(), "max_pool_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, grad_out.scalar_type(), "max_pool_backward", [&] {
     launch(whole ? max_pool_backward_kernel<scalar_t, kVector> : max_pool_backward_kernel<scalar_t, 1>,
-           blocks_of(gradient.size(0) * size[0], tile), kBlockThreads, 0, gradient.const_data_ptr<scalar_t>(),
+           blocks_of(grad_out.size(0) * size[0], tile), kBlockThreads, 0, grad_out.const_data_ptr<scalar_t>(),
            positions.const_data_ptr<uint8_t>(), rows, columns, given ? added.const_data_ptr<scalar_t>() : nullptr,
            given ? strides_of(added) : Strides{}, result.mutable_data_ptr<scalar_t>(), vectors, tile);
   });

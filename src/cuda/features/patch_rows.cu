@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr int kPatchThreads = 256;
-constexpr int kPatchPixels = 256;  // of a line of the result, a block's share
+constexpr int kPatchPixels = 256;  // of a line of the result, a block's part
 
 struct PatchShape {
   int channels, height, width, kernel, padding;

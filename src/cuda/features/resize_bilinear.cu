@@ -48,7 +48,7 @@ struct Parts {
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads) resize_kernel(const __grid_constant__ Parts parts, S* out, Strides strides,
                                                                int height, int width, bool align_corners, bool by_channels) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   __shared__ Column<T> table[kBlockVectors];
   int which = 0;
   while (which + 1 < parts.count && static_cast<int64_t>(blockIdx.x) >= parts.part[which + 1].first_block) ++which;
@@ -100,10 +100,10 @@ __global__ void __launch_bounds__(kBlockThreads) resize_kernel(const __grid_cons
 // order.
 template <class S, int V>
 __global__ void __launch_bounds__(kBlockThreads)
-    resize_backward_kernel(const S* gradient, Strides strides, int out_height, int out_width, S* result, Strides result_strides,
+    resize_backward_kernel(const S* grad_out, Strides strides, int out_height, int out_width, S* result, Strides result_strides,
                            int height, int width, int vectors, int groups, int blocks_per_row, bool align_corners,
                            bool by_channels) {
-  using T = Sum<S>;
+  using T = Compute<S>;
   __shared__ Column<T> table[kBlockVectors];
   __shared__ T sums[kBlockThreads][V];
   const int places = kBlockThreads / groups, place = static_cast<int>(threadIdx.x) % places,
@@ -124,27 +124,27 @@ __global__ void __launch_bounds__(kBlockThreads)
   const AxisRule rows(height, out_height, align_corners), columns(width, out_width, align_corners);
   const AxisRange above = rows.readers(y), beside = columns.readers(x);
   const int64_t table_end = columns.readers(last).end;
-  const S* const from = gradient + n * strides.image + c * strides.channel;
+  const S* const from = grad_out + n * strides.image + c * strides.channel;
   T sum[V] = {};
   for (int64_t chunk = columns.readers(first).begin; chunk < table_end; chunk += kBlockVectors) {
     __syncthreads();
     fill_columns(columns, chunk, static_cast<int>(min(table_end - chunk, static_cast<int64_t>(kBlockVectors))), table);
     __syncthreads();
     if (!mine) continue;
-    const auto share = [&](int i) { return share_of(x, table[i].first, table[i].second, table[i].weight); };
+    const auto column_weight = [&](int i) { return weight_of(x, table[i].first, table[i].second, table[i].weight); };
     int i_begin = static_cast<int>(max(beside.begin - chunk, static_cast<int64_t>(0)));
     int i_end = static_cast<int>(min(beside.end - chunk, static_cast<int64_t>(kBlockVectors)));
-    while (i_begin < i_end && share(i_begin) == T(0)) ++i_begin;
-    while (i_begin < i_end && share(i_end - 1) == T(0)) --i_end;
+    while (i_begin < i_end && column_weight(i_begin) == T(0)) ++i_begin;
+    while (i_begin < i_end && column_weight(i_end - 1) == T(0)) --i_end;
     for (int64_t out_y = above.begin + group; out_y < above.end; out_y += groups) {
       const AxisPoint point = rows(out_y);
-      const T row_share = share_of(y, point.first, point.second, static_cast<T>(point.weight));
-      if (row_share == T(0)) continue;
+      const T row_weight = weight_of(y, point.first, point.second, static_cast<T>(point.weight));
+      if (row_weight == T(0)) continue;
       const S* const line = from + out_y * strides.row + chunk * strides.column;
 #pragma unroll 4
       for (int i = i_begin; i < i_end; ++i) {
         const auto values = load_channels<S, V>(line + i * strides.column);
-        const T part = row_share * share(i);
+        const T part = row_weight * column_weight(i);
 #pragma unroll
         for (int k = 0; k < V; ++k) sum[k] += part * static_cast<T>(values.value[k]);
       }
@@ -172,9 +172,9 @@ void resize_into(at::TensorList xs, const at::Tensor& out, bool align_corners) {
   const int height = static_cast<int>(out.size(2)), width = static_cast<int>(out.size(3));
   for (size_t begin = 0, channel = 0; begin < xs.size(); begin += kMostParts) {
     Parts parts{};
-    bool vectors = takes_vectors(out) && channel % kVector == 0;
+    bool vectors = fits_vectors(out) && channel % kVector == 0;
     const size_t count = std::min<size_t>(kMostParts, xs.size() - begin);
-    for (size_t i = begin; i < begin + count; ++i) vectors = vectors && takes_vectors(xs[i]);
+    for (size_t i = begin; i < begin + count; ++i) vectors = vectors && fits_vectors(xs[i]);
     int64_t blocks = 0;
     for (size_t i = begin; i < begin + count; ++i) {
       const at::Tensor& x = xs[i];
@@ -222,28 +222,28 @@ at::Tensor resize_concat_cuda(at::TensorList xs, at::IntArrayRef size, bool alig
   return out;
 }
 
-at::Tensor resize_bilinear_backward_cuda(const at::Tensor& gradient, at::IntArrayRef size, bool align_corners) {
-  const DeviceGuard guard(gradient.device());
-  const bool by_channels = goes_by_channels(gradient);
-  const at::Tensor result = at::empty({gradient.size(0), gradient.size(1), size[0], size[1]}, gradient.options(),
+at::Tensor resize_bilinear_backward_cuda(const at::Tensor& grad_out, at::IntArrayRef size, bool align_corners) {
+  const DeviceGuard guard(grad_out.device());
+  const bool by_channels = goes_by_channels(grad_out);
+  const at::Tensor result = at::empty({grad_out.size(0), grad_out.size(1), size[0], size[1]}, grad_out.options(),
                                       by_channels ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
   if (result.numel() == 0) return result;
-  const bool vectors = takes_vectors(gradient);
-  const int64_t each = gradient.size(1) / (vectors ? kVector : 1), rows = gradient.size(0) * size[0];
+  const bool vectors = fits_vectors(grad_out);
+  const int64_t each = grad_out.size(1) / (vectors ? kVector : 1), rows = grad_out.size(0) * size[0];
   // Few inputs with many readers are summed by several threads each, as many as fill a GPU and have rows to sum. The number
   // follows from the shapes alone, and with it the order of the sums.
   constexpr int64_t kEnoughThreads = 1 << 17, kMostGroups = 32;
   int groups = 1;
-  while (groups < kMostGroups && rows * size[1] * each * groups < kEnoughThreads && groups * size[0] <= gradient.size(2)) {
+  while (groups < kMostGroups && rows * size[1] * each * groups < kEnoughThreads && groups * size[0] <= grad_out.size(2)) {
     groups *= 2;
   }
   const int64_t blocks_per_row = divide_up(size[1] * each, kBlockThreads / groups);
   TORCH_CHECK(rows * blocks_per_row <= INT32_MAX && size[1] * each <= INT32_MAX, "features of ", size[0], " x ", size[1],
               " pixels are too large for one launch");
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, gradient.scalar_type(), "resize_bilinear_backward", [&] {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, grad_out.scalar_type(), "resize_bilinear_backward", [&] {
     launch(vectors ? resize_backward_kernel<scalar_t, kVector> : resize_backward_kernel<scalar_t, 1>,
-           static_cast<unsigned>(rows * blocks_per_row), kBlockThreads, 0, gradient.const_data_ptr<scalar_t>(),
-           strides_of(gradient), static_cast<int>(gradient.size(2)), static_cast<int>(gradient.size(3)),
+           static_cast<unsigned>(rows * blocks_per_row), kBlockThreads, 0, grad_out.const_data_ptr<scalar_t>(),
+           strides_of(grad_out), static_cast<int>(grad_out.size(2)), static_cast<int>(grad_out.size(3)),
            result.mutable_data_ptr<scalar_t>(), strides_of(result), static_cast<int>(size[0]), static_cast<int>(size[1]),
            static_cast<int>(each), groups, static_cast<int>(blocks_per_row), align_corners, by_channels);
   });

@@ -18,8 +18,8 @@
 namespace tessera {
 namespace {
 
-constexpr int kDoubleThreads = 256;
-constexpr int kDoubleRounds = 4;  // vectors that each thread has on their way
+constexpr int kUpconvThreads = 256;
+constexpr int kUpconvRounds = 4;  // vectors that each thread has on their way
 
 // Where a pixel of the image lies in the matrix, counted in pixels. An image has an even number of lines, so that lines of a
 // whole batch pair up. width: of the matrix's image.
@@ -30,9 +30,9 @@ __device__ __forceinline__ int64_t place_in_rows(int pixel, int width) {
 }
 
 template <class S>
-struct PutArguments {
+struct ScatterArguments {
   const S* rows;
-  const Sum<S>* bias;
+  const Compute<S>* bias;
   const S* skip;  // or null
   S* out;
   int64_t skip_pitch, pitch;  // numbers from pixel to pixel
@@ -41,17 +41,18 @@ struct PutArguments {
 };
 
 template <class S, int V>
-__global__ void __launch_bounds__(kDoubleThreads) put_doubled_join_kernel(PutArguments<S> p, int block_pixels) {
+__global__ void __launch_bounds__(kUpconvThreads) scatter_2x2_kernel(ScatterArguments<S> p, int block_pixels) {
   const int first = static_cast<int>(blockIdx.x) * block_pixels;
   const int count = min(block_pixels, p.pixels - first) * p.vectors;
-#pragma unroll kDoubleRounds
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kDoubleThreads) {
+#pragma unroll kUpconvRounds
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kUpconvThreads) {
     const int pixel = first + i / p.vectors, vector = i % p.vectors, channel = vector * V;
     Channels<S, V> values;
     if (vector < p.row_vectors) {
       values = load_channels<S, V>(p.rows + place_in_rows(pixel, p.width) * p.row_vectors * V + channel);
 #pragma unroll
-      for (int k = 0; k < V; ++k) values.value[k] = static_cast<S>(static_cast<Sum<S>>(values.value[k]) + p.bias[channel + k]);
+      for (int k = 0; k < V; ++k)
+        values.value[k] = static_cast<S>(static_cast<Compute<S>>(values.value[k]) + p.bias[channel + k]);
     } else {
       values = load_channels<S, V>(p.skip + pixel * p.skip_pitch + channel - p.row_vectors * V);
     }
@@ -61,24 +62,24 @@ __global__ void __launch_bounds__(kDoubleThreads) put_doubled_join_kernel(PutArg
 
 // A block has `columns` vectors of channels side by side and takes its pixels in turn; its sums go to parts (blocks, C).
 template <class S, int V>
-__global__ void __launch_bounds__(kDoubleThreads)
-    take_doubled_split_kernel(const S* x, int64_t pitch, int pixels, int width, int block_pixels, int columns, int channels,
-                              S* rows, Sum<S>* parts) {
-  using T = Sum<S>;
+__global__ void __launch_bounds__(kUpconvThreads)
+    gather_2x2_kernel(const S* x, int64_t pitch, int pixels, int width, int block_pixels, int columns, int channels, S* rows,
+                      Compute<S>* parts) {
+  using T = Compute<S>;
   const int lane = static_cast<int>(threadIdx.x) % columns, row_lane = static_cast<int>(threadIdx.x) / columns;
-  const int row_lanes = kDoubleThreads / columns, channel = (static_cast<int>(blockIdx.x) * columns + lane) * V;
+  const int row_lanes = kUpconvThreads / columns, channel = (static_cast<int>(blockIdx.x) * columns + lane) * V;
   const int begin = static_cast<int>(blockIdx.y) * block_pixels, end = min(begin + block_pixels, pixels);
   T sum[V] = {};
   if (channel < channels) {
-    for (int pixel = begin + row_lane; pixel < end; pixel += kDoubleRounds * row_lanes) {
-      Channels<S, V> values[kDoubleRounds];
+    for (int pixel = begin + row_lane; pixel < end; pixel += kUpconvRounds * row_lanes) {
+      Channels<S, V> values[kUpconvRounds];
 #pragma unroll
-      for (int u = 0; u < kDoubleRounds; ++u) {
+      for (int u = 0; u < kUpconvRounds; ++u) {
         const int from = pixel + u * row_lanes;
         values[u] = load_channels<S, V>(x + static_cast<int64_t>(from < end ? from : pixel) * pitch + channel);
       }
 #pragma unroll
-      for (int u = 0; u < kDoubleRounds; ++u) {
+      for (int u = 0; u < kUpconvRounds; ++u) {
         const int from = pixel + u * row_lanes;
         if (from >= end) break;
         *reinterpret_cast<Channels<S, V>*>(rows + place_in_rows(from, width) * channels + channel) = values[u];
@@ -88,16 +89,16 @@ __global__ void __launch_bounds__(kDoubleThreads)
     }
   }
   T* const shared = shared_memory<T>() + threadIdx.x;
-  for (int k = 0; k < V; ++k) shared[k * kDoubleThreads] = sum[k];
+  for (int k = 0; k < V; ++k) shared[k * kUpconvThreads] = sum[k];
   __syncthreads();
   for (int half = row_lanes / 2; half > 0; half /= 2) {
     if (row_lane < half) {
-      for (int k = 0; k < V; ++k) shared[k * kDoubleThreads] += shared[k * kDoubleThreads + half * columns];
+      for (int k = 0; k < V; ++k) shared[k * kUpconvThreads] += shared[k * kUpconvThreads + half * columns];
     }
     __syncthreads();
   }
   if (row_lane > 0 || channel >= channels) return;
-  for (int k = 0; k < V; ++k) parts[static_cast<int64_t>(blockIdx.y) * channels + channel + k] = shared[k * kDoubleThreads];
+  for (int k = 0; k < V; ++k) parts[static_cast<int64_t>(blockIdx.y) * channels + channel + k] = shared[k * kUpconvThreads];
 }
 
 int pixels_of(const at::Tensor& x) {
@@ -106,20 +107,20 @@ int pixels_of(const at::Tensor& x) {
   return static_cast<int>(pixels);
 }
 
-void put_doubled_cuda(at::Tensor out, const at::Tensor& given, const at::Tensor& given_bias,
+void scatter_2x2_cuda(at::Tensor out, const at::Tensor& given, const at::Tensor& given_bias,
                       const std::optional<at::Tensor>& given_skip) {
   const DeviceGuard guard(out.device());
   TORCH_CHECK(lies_in_rows(out), "expected channels_last memory for the result");
   const at::Tensor rows = given.contiguous(), bias = given_bias.contiguous(), place = out.narrow(1, 0, bias.size(0));
   const at::Tensor skip = given_skip ? in_pitched_rows(*given_skip) : at::Tensor();
   if (rows.numel() == 0) return;
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, rows.scalar_type(), "put_doubled", [&] {
-    const bool wide = takes_vectors(place) && (!given_skip || takes_vectors(skip)) &&
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, rows.scalar_type(), "scatter_2x2", [&] {
+    const bool wide = fits_vectors(place) && (!given_skip || fits_vectors(skip)) &&
                       reinterpret_cast<uintptr_t>(rows.const_data_ptr()) % 16 == 0;
     const int size = wide ? kVector : 1;
-    PutArguments<scalar_t> p{};
+    ScatterArguments<scalar_t> p{};
     p.rows = rows.const_data_ptr<scalar_t>();
-    p.bias = bias.const_data_ptr<Sum<scalar_t>>();
+    p.bias = bias.const_data_ptr<Compute<scalar_t>>();
     p.skip = given_skip ? skip.const_data_ptr<scalar_t>() : nullptr;
     p.out = out.mutable_data_ptr<scalar_t>();
     p.skip_pitch = given_skip ? pitch_of(skip) : 0;
@@ -128,13 +129,13 @@ void put_doubled_cuda(at::Tensor out, const at::Tensor& given, const at::Tensor&
     p.width = static_cast<int>(out.size(3) / 2);
     p.row_vectors = static_cast<int>(bias.size(0)) / size;
     p.vectors = p.row_vectors + (given_skip ? static_cast<int>(skip.size(1)) / size : 0);
-    const int block_pixels = std::max(1, kDoubleThreads * kDoubleRounds / p.vectors);
-    launch(wide ? put_doubled_join_kernel<scalar_t, kVector> : put_doubled_join_kernel<scalar_t, 1>,
-           blocks_for(p.pixels, block_pixels), kDoubleThreads, 0, p, block_pixels);
+    const int block_pixels = std::max(1, kUpconvThreads * kUpconvRounds / p.vectors);
+    launch(wide ? scatter_2x2_kernel<scalar_t, kVector> : scatter_2x2_kernel<scalar_t, 1>, blocks_for(p.pixels, block_pixels),
+           kUpconvThreads, 0, p, block_pixels);
   });
 }
 
-std::tuple<at::Tensor, at::Tensor> take_doubled_cuda(const at::Tensor& given) {
+std::tuple<at::Tensor, at::Tensor> gather_2x2_cuda(const at::Tensor& given) {
   const DeviceGuard guard(given.device());
   const at::Tensor x = in_pitched_rows(given);
   const int64_t channels = x.size(1);
@@ -143,20 +144,20 @@ std::tuple<at::Tensor, at::Tensor> take_doubled_cuda(const at::Tensor& given) {
   const at::Tensor rows = at::empty({pixels / 4, 4 * channels}, x.options());
   if (x.numel() == 0) return {rows, at::zeros({channels}, x.options().dtype(type))};
   const at::Tensor sums = at::empty({channels}, x.options().dtype(type));
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "take_doubled", [&] {
-    using T = Sum<scalar_t>;
-    const bool wide = takes_vectors(x);
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "gather_2x2", [&] {
+    using T = Compute<scalar_t>;
+    const bool wide = fits_vectors(x);
     const int size = wide ? kVector : 1;
     int columns = 1;
     while (columns < 32 && columns * size < channels) columns *= 2;
     constexpr int64_t kBlocks = 1056;  // eight for each of an H200's processors
     const int64_t stretches = divide_up(channels, columns * size), most = std::max<int64_t>(1, kBlocks / stretches);
-    const int64_t block_pixels = std::max<int64_t>(divide_up(pixels, most), kDoubleThreads / columns * kDoubleRounds);
+    const int64_t block_pixels = std::max<int64_t>(divide_up(pixels, most), kUpconvThreads / columns * kUpconvRounds);
     const int64_t blocks = divide_up(pixels, block_pixels);
     const at::Tensor parts = at::empty({blocks, channels}, sums.options());
-    launch(wide ? take_doubled_split_kernel<scalar_t, kVector> : take_doubled_split_kernel<scalar_t, 1>,
-           dim3(static_cast<unsigned>(stretches), static_cast<unsigned>(blocks)), kDoubleThreads,
-           kDoubleThreads * size * sizeof(T), x.const_data_ptr<scalar_t>(), pitch_of(x), pixels,
+    launch(wide ? gather_2x2_kernel<scalar_t, kVector> : gather_2x2_kernel<scalar_t, 1>,
+           dim3(static_cast<unsigned>(stretches), static_cast<unsigned>(blocks)), kUpconvThreads,
+           kUpconvThreads * size * sizeof(T), x.const_data_ptr<scalar_t>(), pitch_of(x), pixels,
            static_cast<int>(x.size(3) / 2), static_cast<int>(block_pixels), columns, static_cast<int>(channels),
            rows.mutable_data_ptr<scalar_t>(), parts.mutable_data_ptr<T>());
     column_sums(parts.const_data_ptr<T>(), sums.mutable_data_ptr<T>(), blocks, channels);
@@ -167,8 +168,8 @@ std::tuple<at::Tensor, at::Tensor> take_doubled_cuda(const at::Tensor& given) {
 }  // namespace
 
 TSR_CUDA_OPS(m) {
-  m.impl("put_doubled", put_doubled_cuda);
-  m.impl("take_doubled", take_doubled_cuda);
+  m.impl("scatter_2x2", scatter_2x2_cuda);
+  m.impl("gather_2x2", gather_2x2_cuda);
 }
 
 }  // namespace tessera

@@ -106,12 +106,12 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Whether classes can be moved V at a time.
-bool takes(const at::Tensor& x, int64_t V) {
+bool fits_packs(const at::Tensor& x, int64_t V) {
   return x.size(1) % V == 0 && x.stride(0) % V == 0 && x.stride(2) % V == 0 && x.stride(3) % V == 0 &&
          reinterpret_cast<uintptr_t>(x.const_data_ptr()) % (V * x.element_size()) == 0;
 }
 
-// As many windows from `begin` on as one launch takes: an image that comes a second time must wait for the next.
+// Takes as many windows from `begin` on as fit into one launch: an image that comes a second time must wait for the next.
 Windows next_windows(at::IntArrayRef images, at::IntArrayRef lefts, size_t begin) {
   Windows windows{};
   for (size_t b = begin; b < images.size() && windows.count < kMostWindows; ++b) {
@@ -134,7 +134,9 @@ void run(const at::Tensor& sum, const at::Tensor& logits, at::IntArrayRef images
                    {logits.size(3), weights.size(1), false},
                    static_cast<int>(sum.size(3)),
                    static_cast<int>(sum.size(1))};
-  const int pack = takes(logits, 4) && takes(sum, 4) && sizeof(T) == 4 ? 4 : takes(logits, 2) && takes(sum, 2) ? 2 : 1;
+  const int pack = fits_packs(logits, 4) && fits_packs(sum, 4) && sizeof(T) == 4 ? 4
+                   : fits_packs(logits, 2) && fits_packs(sum, 2)                 ? 2
+                                                                                 : 1;
   const auto kernel = pack == 4 ? add_windows_kernel < T, S,
              sizeof(T) == 4 ? 4 : 2 >
       : pack == 2 ? add_windows_kernel<T, S, 2>

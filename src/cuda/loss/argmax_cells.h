@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "cuda/loss/cell_walks.h"
-#include "cuda/loss/class_output.h"
 #include "cuda/loss/warp_argmax.h"
 
 namespace tessera {
@@ -15,8 +14,9 @@ inline constexpr int kArgmaxWarps = 4;  // in a block
 template <class T, class S, int K>
 class ArgmaxWalk {
  public:
-  __device__ ArgmaxWalk(const LogitArguments& a, const ClassOutput& to)
-      : a_(a), to_(to), pairs_(to.confusion), lane_(static_cast<int>(threadIdx.x % 32)) {}
+  // classes: (N, H, W).
+  __device__ ArgmaxWalk(const LogitArguments& a, int16_t* classes)
+      : a_(a), classes_(classes), lane_(static_cast<int>(threadIdx.x % 32)) {}
 
   __device__ void run(const CellWalks& walks, int64_t walk) {
     const int64_t row = walk / walks.per_row;
@@ -39,7 +39,6 @@ class ArgmaxWalk {
       for (int x = x_begin; x < x_end; x += 32) visit(column, x, x_end - x < 32 ? x_end - x : 32);
       x_begin = x_end;
     }
-    pairs_.flush();
   }
 
  private:
@@ -50,7 +49,7 @@ class ArgmaxWalk {
 #pragma unroll
       for (int k = 0; k < K; ++k) {
         const int c = lane_ + 32 * k;
-        // What is past the last class is no number, which is larger than none.
+        // Lanes past the last class hold NaN, which is larger than no number.
         logit_[1][d][k] = c < a_.classes ? static_cast<T>(at[c * a_.strides.channel]) : std::numeric_limits<T>::quiet_NaN();
       }
     }
@@ -73,7 +72,8 @@ class ArgmaxWalk {
         const int found = best_class(left, step, __shfl_sync(kAllLanes, own_right, q));
         own = lane_ == q ? found : own;
       }
-      if (lane_ < width) to_.take((static_cast<int64_t>(image_) * a_.rows.out + y) * a_.columns.out + x + lane_, own, pairs_);
+      if (lane_ < width)
+        classes_[(static_cast<int64_t>(image_) * a_.rows.out + y) * a_.columns.out + x + lane_] = static_cast<int16_t>(own);
     }
   }
 
@@ -93,8 +93,7 @@ class ArgmaxWalk {
   }
 
   const LogitArguments& a_;
-  const ClassOutput& to_;
-  PairCounter pairs_;
+  int16_t* const classes_;
   const int lane_;
   int image_ = 0, top_ = 0, y_begin_ = 0, y_end_ = 0;
   T logit_[2][2][K];  // of the corners: left or right, upper or lower
@@ -102,9 +101,9 @@ class ArgmaxWalk {
 
 template <class T, class S, int K>
 __global__ void __launch_bounds__(32 * kArgmaxWarps)
-    cell_argmax_kernel(const LogitArguments a, const CellWalks walks, const ClassOutput to) {
+    cell_argmax_kernel(const LogitArguments a, const CellWalks walks, int16_t* classes) {
   const int64_t walk = static_cast<int64_t>(blockIdx.x) * kArgmaxWarps + threadIdx.x / 32;
-  if (walk < walks.count) ArgmaxWalk<T, S, K>(a, to).run(walks, walk);
+  if (walk < walks.count) ArgmaxWalk<T, S, K>(a, classes).run(walks, walk);
 }
 
 }  // namespace tessera

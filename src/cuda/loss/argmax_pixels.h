@@ -1,12 +1,11 @@
 #pragma once
 #include <limits>
 
-#include "cuda/loss/class_output.h"
 #include "cuda/loss/class_rows.h"
 #include "cuda/loss/logit_tiles.h"
 #include "cuda/loss/thread_pixel.h"
 
-// Logits of the wanted size, a thread a pixel. Traffic: each logit is read once.
+// Logits of the wanted size, a thread a pixel. Traffic: each logit is read once. classes: (N, H, W).
 
 namespace tessera {
 
@@ -32,25 +31,21 @@ __device__ __forceinline__ int row_argmax(const Row& row, int classes) {
 
 // Classes side by side, see Note [Tiles of pixels].
 template <class T, class S, int kPack>
-__global__ void tile_argmax_kernel(const LogitArguments a, const LogitTiles tiles, const ClassOutput to) {
+__global__ void tile_argmax_kernel(const LogitArguments a, const LogitTiles tiles, int16_t* classes) {
   const PixelTile<S> tile = load_tile<S>(a, tiles);
   const int own = static_cast<int>(threadIdx.x);
   if (own >= tile.size) return;
-  PairCounter pairs(to.confusion);
   const SharedRow<T, S, kPack> row{tile.shared + own * tile.pitch.shared};
-  to.take(tiles.first_pixel(blockIdx.x) + own, row_argmax<T>(row, a.classes), pairs);
-  pairs.flush();
+  classes[tiles.first_pixel(blockIdx.x) + own] = static_cast<int16_t>(row_argmax<T>(row, a.classes));
 }
 
 // Columns side by side.
 template <class T, class S>
-__global__ void __launch_bounds__(kPlaneThreads) plane_argmax_kernel(const LogitArguments a, const ClassOutput to) {
+__global__ void __launch_bounds__(kPlaneThreads) plane_argmax_kernel(const LogitArguments a, int16_t* classes) {
   const ThreadPixel p(a);
   if (p.image >= a.images) return;
-  PairCounter pairs(to.confusion);
   const S* const at = static_cast<const S*>(a.logits) + a.offset(p.image, p.y, p.x);
-  to.take(p.index, row_argmax<T>(PlaneRow<T, const S>{at, a.strides.channel}, a.classes), pairs);
-  pairs.flush();
+  classes[p.index] = static_cast<int16_t>(row_argmax<T>(PlaneRow<T, const S>{at, a.strides.channel}, a.classes));
 }
 
 }  // namespace tessera

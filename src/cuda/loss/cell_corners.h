@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-// Of one class, less its corner's largest and times log2(e): upper left, lower less upper left, the same on the right.
+// The logits of one class, less its corner's largest and times log2(e): upper left, lower less upper left, the same on the
+// right.
 template <class T>
 using CellLogits = Pack<T, 4>;
 
@@ -90,7 +91,8 @@ class CellCorners {
     }
   }
 
-  // Of one pixel: the bound of its logits, one logit less that bound and times log2(e), the sum for label smoothing.
+  // Three numbers of one pixel: the bound of its logits, one logit less that bound and times log2(e), the sum for label
+  // smoothing.
   __device__ T bound(const CellPlace<T>& p) const {
     return p.mix(most_[0][0], most_[1][0], most_[0][1], most_[1][1]);
   }

@@ -5,7 +5,7 @@ namespace tessera {
 
 // The gradients of a cell's corners, in registers, K classes a lane.
 template <class T, int K>
-class CellSlopes {
+class CellGradients {
  public:
   __device__ void clear_right() {
 #pragma unroll
@@ -21,7 +21,7 @@ class CellSlopes {
     clear_right();
   }
 
-  // Of a row of pixels, left and right of it.
+  // Adds the gradients of a row of pixels, left and right of it.
   __device__ __forceinline__ void add_row(T down, const T (&row)[2][K]) {
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
@@ -41,13 +41,13 @@ class CellSlopes {
     }
     __syncwarp();
   }
-  // Of the lane's k-th class.
+  // Adds to the gradients of the lane's k-th class.
   __device__ void add(int k, T factor, const CornerParts<T>& parts) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) at_[i / 2][i % 2][k] += factor * parts.value[i];
   }
 
-  // (2, classes): of the upper and the lower corner of a side, 0 left and 1 right.
+  // Writes the gradients of the upper and the lower corner of a side, 0 left and 1 right: (2, classes).
   __device__ void write(int side, T* to, int first, int classes) const {
 #pragma unroll
     for (int k = 0; k < K; ++k) {

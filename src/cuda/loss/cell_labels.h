@@ -17,11 +17,11 @@ __device__ __forceinline__ T warp_sum_group(const T (&s)[kPixelGroup], int lane)
   return sum;
 }
 
-// What a pixel's label adds at the four corners: upper left, lower left, upper right, lower right.
+// The numbers that a pixel's label adds at the four corners: upper left, lower left, upper right, lower right.
 template <class T>
 using CornerParts = Pack<T, 4>;
 
-// Shared memory of a warp: what labels add at the corners (or to the sums), by class.
+// Shared memory of a warp with the numbers that labels add at the corners (or to the sums), by class.
 template <class T, int K>
 class LabelParts {
  public:
@@ -31,7 +31,7 @@ class LabelParts {
     __syncwarp();
   }
 
-  // Of the pixels of all lanes; label -1: none. `first_class`: of those that are here.
+  // Adds the parts of the pixels of all lanes. label: -1 is none. `first_class`: the first of those that are here.
   __device__ void add(int label, int first_class, const CornerParts<T>& parts, int lane) {
     const unsigned labelled = __ballot_sync(kAllLanes, label >= 0);
     if (labelled == 0) return;

@@ -8,15 +8,15 @@ namespace tessera {
 template <class T, int K>
 struct CellRow {
   T left[K], step[K];  // at the left corners, and from there to the right ones
-  T slope[2][K];
+  T grad[2][K];
 
   __device__ __forceinline__ void begin(const CellCorners<T, K>& corners, T down) {
     corners.interpolate(down, left, step);
 #pragma unroll
-    for (int k = 0; k < K; ++k) slope[0][k] = slope[1][k] = 0;
+    for (int k = 0; k < K; ++k) grad[0][k] = grad[1][k] = 0;
   }
 
-  // The lane's share of the sum of a pixel's exponentials; e: its own. extra: below the bound, in powers of 2.
+  // The lane's part of the sum of a pixel's exponentials; e: its own. extra: below the bound, in powers of 2.
   __device__ T exponentials(T right, T extra, T (&e)[K]) const {
     T sum = 0;
 #pragma unroll

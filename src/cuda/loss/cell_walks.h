@@ -31,18 +31,18 @@ struct CellOutput {
   T* parts = nullptr;        // null, or (walks, length + 1, 2, C): gradients of upper and lower logits
   double* values = nullptr;  // (N, stretches of classes, walks of an image): cross entropy
   T* sums = nullptr;         // (walks, 2, C)
-  // (stretches of classes, N, H, W): the log of the sum of exponentials, and null or the sum of slope * probability, as if
-  // there were no other classes.
-  T *log_sums = nullptr, *slope_sums = nullptr;
+  // (stretches of classes, N, H, W): the log of the sum of exponentials, and null or the sum of gradient * probability, as
+  // if there were no other classes.
+  T *log_sums = nullptr, *grad_dots = nullptr;
 };
 
 inline constexpr int kGatherWarps = 8;
 
-// Adds up the parts of each logit's gradient and multiplies them by `slope`, if there is one. A warp for each place of an
+// Adds up the parts of each logit's gradient and multiplies them by grad_out, unless that is null. A warp for each place of an
 // image, classes dealt out over its lanes. Traffic: all parts once, and the gradient.
 template <class T, class S>
 __global__ void __launch_bounds__(32 * kGatherWarps)
-    gather_parts_kernel(const T* parts, CellWalks walks, int images, int classes, int height, int width, const double* slope,
+    gather_parts_kernel(const T* parts, CellWalks walks, int images, int classes, int height, int width, const double* grad_out,
                         S* gradient, Strides to) {
   const int64_t place = static_cast<int64_t>(blockIdx.x) * kGatherWarps + threadIdx.x / 32;
   const int64_t line = place / width;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(32 * kGatherWarps)
   const T* const own = parts + ((line * walks.per_row + walk) * (walks.length + 1) + step) * column;
   const T* const above = own - static_cast<int64_t>(walks.per_row) * (walks.length + 1) * column + classes;
   const bool shared = step == 0 && walk > 0;  // the column before is the last of that walk
-  const T scale = slope != nullptr ? static_cast<T>(*slope) : T(1);
+  const T scale = grad_out != nullptr ? static_cast<T>(*grad_out) : T(1);
   S* const out = gradient + image * to.image + y * to.row + x * to.column;
 #pragma unroll 4
   for (int c = static_cast<int>(threadIdx.x % 32); c < classes; c += 32) {

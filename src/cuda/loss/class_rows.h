@@ -41,7 +41,7 @@ struct SharedRow {
   __device__ T operator[](int c) const { return static_cast<T>(at[c]); }
   __device__ void set(int c, T value) const { at[c] = static_cast<S>(value); }
 
-  // What is past the last class becomes `none`.
+  // Numbers past the last class become `none`.
   template <int kCount, bool kWhole>
   __device__ __forceinline__ void load(ClassGroup<kCount, kWhole> group, T none, T (&z)[kCount]) const {
     constexpr int kEach = kPack < kCount ? kPack : kCount;

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// What the kernels of the fused classifier and loss read. Half-precision numbers go through them as bits.
+// The arguments of the kernels of the fused classifier and loss. Half-precision numbers go through them as bits.
 struct ClassifierArguments {
   const uint16_t* features;   // (N H W, channels)
   const uint16_t* weight;     // (classes, channels)
@@ -17,19 +17,20 @@ struct ClassifierArguments {
   int images, image_pixels;
 
   __device__ float weight_of(int c) const { return class_weight == nullptr ? 1.0f : class_weight[c]; }
-  // Of -log p at a pixel's label, and of -log p[c] in every labelled pixel.
+  // The weights of -log p at a pixel's label, and of -log p[c] in every labelled pixel.
   __device__ float target_weight(int c) const { return (1 - smoothing) * weight_of(c); }
   __device__ float spread(int c) const { return smoothing / static_cast<float>(classes) * weight_of(c); }
   __device__ float spread_total() const { return class_weight == nullptr ? smoothing : spread(classes); }
 };
 
-// What the pixels' kernel leaves for the weights' one: weight * softmax of class c is 2^(logit * log2(e) - shift).
+// A pixel's numbers that the pixels' kernel leaves for the weights' one: weight * softmax of class c is 2^(logit * log2(e) -
+// shift).
 struct alignas(8) PixelSoftmax {
   float shift;  // infinite: the pixel does not count
   int label;    // -1: none
 };
 
-// What a pixel should be. A label that is no class makes the loss not a number: looking at it would mean waiting for the GPU.
+// The target of a pixel. A label that is no class makes the loss not a number: looking at it would mean waiting for the GPU.
 struct PixelTarget {
   int label = -1;
   float weight = 0;  // of -log p at the label
@@ -45,10 +46,6 @@ struct PixelTarget {
 };
 
 using Words = Pack<unsigned, 4>;  // 8 numbers
-
-__device__ __forceinline__ Words load_words(const void* from) {
-  return load_pack<4>(static_cast<const unsigned*>(from));
-}
 
 // Where rows of kGroups x 32 numbers lie in shared memory: the place of their 8 numbers 32 group + 8 part. Turned from row to
 // row, so that neither 8 lanes that read the 4 parts of two neighbouring rows nor 8 that read one part of 8 rows meet in a

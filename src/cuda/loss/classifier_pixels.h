@@ -15,8 +15,8 @@ struct ClassifierOutput {
   int rounds;             // how often a warp goes on to other pixels: what all need is loaded once
 };
 
-// What a block keeps in shared memory, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is.
-// `weight` and `turned` are the B of two products, as a lane's words of two neighbouring tiles.
+// The shared memory of a block, for kClasses x 32 classes and kChannels x 32 channels, zeros around what there is. `weight` and
+// `turned` are the B of two products, as a lane's words of two neighbouring tiles.
 template <int kClasses, int kChannels>
 struct ClassifierMemory {
   static constexpr bool kAdds = kAddsWeights<kClasses, kChannels>;
@@ -26,7 +26,7 @@ struct ClassifierMemory {
   float spread[32 * kClasses];
   float scale;                                                  // of the features' gradient
   Words features[kAdds ? 2 : 1][kBlockPixels * kChannels * 4];  // the next pixels' come while these are still in use
-  Words slopes[kAdds ? kBlockPixels * kClasses * 4 : 1];
+  Words grad_logits[kAdds ? kBlockPixels * kClasses * 4 : 1];
 
   // Column r of tile n of the channels: so a lane's numbers of four tiles lie side by side in the gradient.
   static __device__ int channel_of(int n, int r) { return n / 4 * 32 + r / 2 * 8 + n % 4 * 2 + r % 2; }
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
     float value = 0, shift[2];
     labels.visit(z, [&](int h, float& logit) { value -= targets[h].weight * logit; });
     value += softmax_rows(z, targets, a.smoothing, memory.spread, shift);
-    labels.visit(z, [&](int h, float& slope) { slope -= targets[h].weight; });
+    labels.visit(z, [&](int h, float& grad_logit) { grad_logit -= targets[h].weight; });
     const double sum = warp_sum(static_cast<double>(value));
     if (lane == 0 && left > 0) to.values[pixels.image * to.tiles + pixels.tile] = sum;
     if constexpr (kAdds) {
@@ -176,16 +176,16 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
         if (q == 0 && r + 8 * h < left) to.softmax[pixel + r + 8 * h] = {shift[h], targets[h].label};
       }
     }
-    unsigned slope[kTiles / 2][4];
+    unsigned grad_logits[kTiles / 2][4];
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h) slope[t / 2][t % 2 * 2 + h] = pack_pair<S>(z[t][2 * h], z[t][2 * h + 1]);
+      for (int h = 0; h < 2; ++h) grad_logits[t / 2][t % 2 * 2 + h] = pack_pair<S>(z[t][2 * h], z[t][2 * h + 1]);
     }
     if constexpr (kAdds) {
-      __syncthreads();  // nobody reads the slopes and features of the round before any more
+      __syncthreads();  // nobody reads the gradients and features of the round before any more
       begin_next();
-      sums.keep(slope, memory.slopes);
+      sums.keep(grad_logits, memory.grad_logits);
     }
 
     const float scale = memory.scale;
@@ -195,8 +195,8 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
 #pragma unroll
       for (int n = 0; n < 4 * kChannels; n += 2) {
         const Words w = memory.turned[k][n / 2][lane];
-        multiply_tiles<S>(d[n], slope[k], w.value[0], w.value[1]);
-        multiply_tiles<S>(d[n + 1], slope[k], w.value[2], w.value[3]);
+        multiply_tiles<S>(d[n], grad_logits[k], w.value[0], w.value[1]);
+        multiply_tiles<S>(d[n + 1], grad_logits[k], w.value[2], w.value[3]);
       }
     }
 #pragma unroll
@@ -214,13 +214,13 @@ __global__ void __launch_bounds__(32 * kClassifierWarps, kClasses <= 2 && kChann
       }
     }
     if constexpr (kAdds) {
-      __syncthreads();  // all slopes are there, and with them the features
-      sums.add_weight(block_features, memory.slopes);
+      __syncthreads();  // all gradients are there, and with them the features
+      sums.add_weight(block_features, memory.grad_logits);
     }
   }
   if constexpr (kAdds) {
     __syncthreads();
-    sums.store(a, to.parts + static_cast<int64_t>(blockIdx.x) * a.classes * (a.channels + 1), memory.slopes);
+    sums.store(a, to.parts + static_cast<int64_t>(blockIdx.x) * a.classes * (a.channels + 1), memory.grad_logits);
   }
 }
 

@@ -7,46 +7,48 @@ inline constexpr int kClassifierWarps = 4;  // of a block
 inline constexpr int kWarpPixels = 16;      // a warp's at a time
 inline constexpr int kBlockPixels = kClassifierWarps * kWarpPixels;
 
-// Whether the pixels' kernel also adds up the gradients of weight and bias: the sums need registers, the slopes shared memory
-// (a block may have 99 KB of it on GPUs for desktops). For other sizes the weights' kernel computes the logits again.
+// Whether the pixels' kernel also adds up the gradients of weight and bias: the sums need registers, the logits' gradients
+// shared memory (a block may have 99 KB of it on GPUs for desktops). For other sizes the weights' kernel computes the logits
+// again.
 template <int kClasses, int kChannels>
 inline constexpr bool kAddsWeights = kClasses <= 2 || (kClasses <= 5 && kChannels <= 2);
 
 // A lane's sums of the gradients of weight and bias over the block's pixels. A warp adds up all channels of a quarter of the
 // classes: part `warp` of each 32, so that none is idle when the last are filled up. C has channels down, classes across; A are
-// the features and B the slopes, both turned as they are loaded. The bias takes the slopes before they are rounded, of all
-// classes, where they are made.
+// the features and B the logits' gradients, both turned as they are loaded. The bias takes the gradients before they are
+// rounded, of all classes, where they are made.
 template <class S, int kClasses, int kChannels>
 struct WeightSums {
   static constexpr int kTiles = 4 * kClasses;
-  using Slopes = Words[kBlockPixels * kTiles];
+  using LogitGrads = Words[kBlockPixels * kTiles];
   float weight[2 * kChannels][kClasses][4] = {};
   float bias[kTiles][2] = {};
 
-  __device__ __forceinline__ void add_bias(const float (&slopes)[kTiles][4]) {
+  __device__ __forceinline__ void add_bias(const float (&grad_logits)[kTiles][4]) {
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-      for (int j = 0; j < 2; ++j) bias[t][j] += slopes[t][j] + slopes[t][2 + j];
+      for (int j = 0; j < 2; ++j) bias[t][j] += grad_logits[t][j] + grad_logits[t][2 + j];
     }
   }
-  // Puts down the rounded slopes of the warp's pixels: the A of products, two tiles of 8 classes each.
-  static __device__ __forceinline__ void keep(const unsigned (&slope)[kTiles / 2][4], Slopes& slopes) {
+  // Puts down the rounded gradients of the warp's pixels: the A of products, two tiles of 8 classes each.
+  static __device__ __forceinline__ void keep(const unsigned (&grad_logits)[kTiles / 2][4], LogitGrads& kept) {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
 #pragma unroll
     for (int t = 0; t < kTiles / 2; ++t) {
       const int place = word_place<kClasses>(lane % 16, t / 2, t % 2 * 2 + lane / 16);
-      store_tiles(slopes + warp * kWarpPixels * kTiles + place, slope[t]);
+      store_tiles(kept + warp * kWarpPixels * kTiles + place, grad_logits[t]);
     }
   }
   // After a barrier: the block's pixels, as all its warps have put them down.
-  __device__ __forceinline__ void add_weight(const Words* features, const Slopes& slopes) {
+  __device__ __forceinline__ void add_weight(const Words* features, const LogitGrads& kept) {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
 #pragma unroll
     for (int first = 0; first < kBlockPixels; first += 32) {
-      unsigned slope[kClasses][4];  // B of 16 pixels, and of the next 16
+      unsigned grad_logits[kClasses][4];  // B of 16 pixels, and of the next 16
 #pragma unroll
-      for (int g = 0; g < kClasses; ++g) load_turned(slope[g], slopes + first * kTiles + word_place<kClasses>(lane, g, warp));
+      for (int g = 0; g < kClasses; ++g)
+        load_turned(grad_logits[g], kept + first * kTiles + word_place<kClasses>(lane, g, warp));
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
 #pragma unroll
@@ -55,13 +57,14 @@ struct WeightSums {
           const int row = lane / 16 * 8 + lane % 8, part = m % 2 * 2 + lane / 8 % 2;
           load_turned(x, features + (first + 16 * k) * kChannels * 4 + word_place<kChannels>(row, m / 2, part));
 #pragma unroll
-          for (int g = 0; g < kClasses; ++g) multiply_tiles<S>(weight[m][g], x, slope[g][2 * k], slope[g][2 * k + 1]);
+          for (int g = 0; g < kClasses; ++g)
+            multiply_tiles<S>(weight[m][g], x, grad_logits[g][2 * k], grad_logits[g][2 * k + 1]);
         }
       }
     }
   }
-  // Writes the block's sums, classes x channels and then classes; `slopes` is free for use.
-  __device__ __forceinline__ void store(const ClassifierArguments& a, float* to, Slopes& slopes) {
+  // Writes the block's sums, classes x channels and then classes; `kept` is free for use.
+  __device__ __forceinline__ void store(const ClassifierArguments& a, float* to, LogitGrads& kept) {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, r = lane / 4, q = lane % 4;
 #pragma unroll
     for (int g = 0; g < kClasses; ++g) {
@@ -76,7 +79,7 @@ struct WeightSums {
         }
       }
     }
-    float* const sums = reinterpret_cast<float*>(slopes);  // (warps, classes)
+    float* const sums = reinterpret_cast<float*>(kept);  // (warps, classes)
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
 #pragma unroll

@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2
     __syncthreads();  // the tile is there, and nobody reads the one before
     if (i + 1 < end) memory.tiles[(i + 1 - begin) % 2].begin_load(a, softmax, (i + 1) * kWeightTile, plan.pixels);
     for (int step = 0; step < kWeightTile / 16; ++step) {
-      unsigned slope[kTall][4];  // A: of the 16 pixels
+      unsigned grad_logits[kTall][4];  // A: of the 16 pixels
 #pragma unroll
       for (int n = 0; n < 2; ++n) {
         const int pixel = 16 * step + 8 * n;
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2
 #pragma unroll
           for (int k = 0; k < 4; ++k) bias_sum[s][k / 2] += z[s][k];
 #pragma unroll
-          for (int h = 0; h < 2; ++h) slope[s][2 * n + h] = pack_pair<S>(z[s][2 * h], z[s][2 * h + 1]);
+          for (int h = 0; h < 2; ++h) grad_logits[s][2 * n + h] = pack_pair<S>(z[s][2 * h], z[s][2 * h + 1]);
         }
       }
 #pragma unroll
@@ -167,8 +167,8 @@ __global__ void __launch_bounds__(kMostThreads<kChannels>, kChannels > 2 ? 1 : 2
         load_turned(x, tile.features + 16 * step * kChannels * 4 + place);
 #pragma unroll
         for (int s = 0; s < kTall; ++s) {
-          multiply_tiles<S>(sum[s][2 * pair], slope[s], x[0], x[1]);
-          multiply_tiles<S>(sum[s][2 * pair + 1], slope[s], x[2], x[3]);
+          multiply_tiles<S>(sum[s][2 * pair], grad_logits[s], x[0], x[1]);
+          multiply_tiles<S>(sum[s][2 * pair + 1], grad_logits[s], x[2], x[3]);
         }
       }
     }

@@ -15,14 +15,14 @@ struct LogitTiles {
   bool store_packs;  // so many may also be written together
   size_t tile_bytes, gradient_bytes;
 
-  // In the logits.
+  // Where the tile begins in the logits.
   __device__ int64_t offset(const LogitArguments& a, int64_t tile) const {
     const int64_t run = cut.run_of(tile);
     return run / cut.runs_in_image * a.strides.image + run % cut.runs_in_image * a.strides.row +
            static_cast<int64_t>(cut.first(tile)) * pitch.global;
   }
   __device__ int image(int64_t tile) const { return static_cast<int>(cut.run_of(tile) / cut.runs_in_image); }
-  // Among all pixels of all images.
+  // The number of its first pixel among all pixels of all images.
   __device__ int64_t first_pixel(int64_t tile) const { return cut.run_of(tile) * cut.run + cut.first(tile); }
 };
 
@@ -45,7 +45,7 @@ inline bool has_padded_rows(const LogitArguments& a) {
          s.image == a.rows.in * s.row;
 }
 
-// None: the classes do not lie side by side, or are too many.
+// Returns nothing where the classes do not lie side by side, or are too many.
 inline std::optional<LogitTiles> plan_tiles(const LogitArguments& a, size_t element) {
   const Strides& s = a.strides;
   const int64_t height = a.rows.in, width = a.columns.in;

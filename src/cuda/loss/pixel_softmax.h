@@ -11,7 +11,7 @@ template <class T>
 struct OnlineSoftmax {
   T bound = kNoLogit<T>;  // the largest logit so far, in powers of 2
   T sum[2] = {0, 0};      // of 2^(logit - bound): even classes, odd ones
-  T dot = 0;              // of slope * exponential
+  T dot = 0;              // of gradient * exponential
   T spread = 0;           // of logits, as label smoothing weighs them
 
   template <int kCount, bool kWhole>
@@ -28,7 +28,7 @@ struct OnlineSoftmax {
     for (int j = 0; j < kCount; ++j) {
       const T e = exp2_fast(z[j] * kLog2E<T> - bound);
       sum[j % 2] += e;
-      if (a.slopes != nullptr && group.has(j)) dot += a.slopes[a.classes + group.begin + j] * e;
+      if (a.grad_sums != nullptr && group.has(j)) dot += a.grad_sums[a.classes + group.begin + j] * e;
     }
     if (a.smoothing > 0) {
 #pragma unroll
@@ -61,33 +61,33 @@ __device__ __forceinline__ T probability(T logit, T log_sum) {
   return exp2_fast((logit - log_sum) * kLog2E<T>);
 }
 
-// Fills log_sum and, with slopes, slope_sum; returns the pixel's cross entropy.
+// Fills log_sum and, with grad_sums, grad_dot; returns the pixel's cross entropy.
 template <class T, class Row>
 __device__ __forceinline__ T pixel_sums(const SoftmaxArguments<T>& a, int image, int64_t pixel, const Row& row) {
   PixelTargets<T> target;
   target.read(a, image, pixel);
-  T log_sum = 0, slope_sum = 0, value = 0;
+  T log_sum = 0, grad_dot = 0, value = 0;
   if (target.counts()) {
     const OnlineSoftmax<T> softmax = sum_classes(a, row);
     log_sum = softmax.log_sum();
-    if (a.slopes != nullptr) {
+    if (a.grad_sums != nullptr) {
       const int label = target.label[0];
-      slope_sum = softmax.dot / softmax.total() + a.slopes[label] * probability(row[label], log_sum);
+      grad_dot = softmax.dot / softmax.total() + a.grad_sums[label] * probability(row[label], log_sum);
     }
-    value = target.mass * log_sum - target.share * softmax.spread;
+    value = target.mass * log_sum - target.labelled * softmax.spread;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (target.label[i] >= 0) value -= target.weight[i] * row[target.label[i]];
     }
   }
   a.log_sum[pixel] = log_sum;
-  if (a.slopes != nullptr) a.slope_sum[pixel] = slope_sum;
+  if (a.grad_sums != nullptr) a.grad_dot[pixel] = grad_dot;
   return value;
 }
 
-// The gradient times `slope`, or where that is null of the sums. `to` may be `from`.
+// The gradient of the logits: of the cross entropy times grad_out, or where that is null of the sums. `to` may be `from`.
 template <SoftmaxTask kTask, class T, class From, class To>
-__device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int image, int64_t pixel, const double* slope,
+__device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int image, int64_t pixel, const double* grad_out,
                                                const From& from, const To& to) {
   PixelTargets<T> target;
   target.read(a, image, pixel);
@@ -98,13 +98,13 @@ __device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int
     });
     return;
   }
-  const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*slope) : T(1);
-  const T shift = kTask == SoftmaxTask::kCrossEntropy ? T(0) : a.slope_sum[pixel];
-  const T bound = a.log_sum[pixel] * kLog2E<T>, mass = target.mass * scale, share = target.share * scale;
+  const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*grad_out) : T(1);
+  const T shift = kTask == SoftmaxTask::kCrossEntropy ? T(0) : a.grad_dot[pixel];
+  const T bound = a.log_sum[pixel] * kLog2E<T>, mass = target.mass * scale, labelled = target.labelled * scale;
   const auto gradient = [&](int c, T z) {  // but for what the label adds
     const T p = exp2_fast(z * kLog2E<T> - bound);
-    if (kTask == SoftmaxTask::kSumsGradient) return p * (a.slopes[a.classes + c] - shift);
-    return a.smoothing > 0 ? mass * p - share * a.spread(c) : mass * p;
+    if (kTask == SoftmaxTask::kSumsGradient) return p * (a.grad_sums[a.classes + c] - shift);
+    return a.smoothing > 0 ? mass * p - labelled * a.spread(c) : mass * p;
   };
   T at_label[2];
 #pragma unroll
@@ -113,7 +113,7 @@ __device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int
     if (label < 0) continue;
     const T z = from[label];
     if (kTask == SoftmaxTask::kSumsGradient) {
-      at_label[i] = gradient(label, z) + exp2_fast(z * kLog2E<T> - bound) * a.slopes[label];
+      at_label[i] = gradient(label, z) + exp2_fast(z * kLog2E<T> - bound) * a.grad_sums[label];
     } else {
       at_label[i] = gradient(label, z) - scale * (target.weight[i] + (label == other ? target.weight[1 - i] : T(0)));
     }

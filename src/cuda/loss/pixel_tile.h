@@ -72,7 +72,7 @@ struct PixelTile {
   const int size, classes;
 
  private:
-  // The thread's share of the pieces between 16-byte borders: work(place in shared memory, place in memory, elements).
+  // The thread's part of the pieces between 16-byte borders: work(place in shared memory, place in memory, elements).
   template <class Work>
   __device__ void each_piece(Work&& work) const {
     const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);

@@ -32,7 +32,7 @@ class SoftmaxCall {
   }
 
   void set_targets(const OptionalTensor& class_weights, double smoothing, const OptionalTensor& other_labels,
-                   const OptionalTensor& share) {
+                   const OptionalTensor& mix_weight) {
     arguments_.smoothing = static_cast<T>(smoothing);
     if (class_weights) {
       const at::Tensor weights = class_weights->to(logits_.device(), at::kDouble);
@@ -41,9 +41,9 @@ class SoftmaxCall {
     if (!other_labels) return;
     kept_.push_back(*other_labels);
     arguments_.other_labels = other_labels->const_data_ptr<int16_t>();
-    arguments_.share = keep(*share);
+    arguments_.mix_weight = keep(*mix_weight);
   }
-  void set_slopes(const at::Tensor& slopes) { arguments_.slopes = keep(slopes); }
+  void set_grad_sums(const at::Tensor& grad_sums) { arguments_.grad_sums = keep(grad_sums); }
   void set_log_sums(const at::Tensor& log_sums) { arguments_.log_sum = log_sums.mutable_data_ptr<T>(); }
 
   // Where nothing is interpolated, cells would be single pixels.
@@ -51,12 +51,12 @@ class SoftmaxCall {
     return arguments_.rows.in == arguments_.rows.out && arguments_.columns.in == arguments_.columns.out;
   }
 
-  // Of logits of the labels' size, (2, N, H, W): the sums over classes of every pixel; fills `values`, where not null, with
+  // For logits of the labels' size: the sums over classes of every pixel, (2, N, H, W). Fills `values`, where not null, with
   // (N, parts) of the cross entropy.
   at::Tensor find_sums(at::Tensor* values) {
     const at::Tensor found = empty({2, labels_.size(0), labels_.size(1), labels_.size(2)});
     arguments_.log_sum = found[0].template mutable_data_ptr<T>();
-    arguments_.slope_sum = found[1].template mutable_data_ptr<T>();
+    arguments_.grad_dot = found[1].template mutable_data_ptr<T>();
     if (tiles_) {
       const at::Tensor of_tiles = empty({arguments_.images, tiles_->cut.count / arguments_.images}, at::kDouble);
       with_packs([&](auto stored, auto pack) {
@@ -121,27 +121,27 @@ class SoftmaxCall {
     start<1, kTask, false>(to);
   }
 
-  // In the logits' type and layout. slope: null, or a float64 number on the device.
-  at::Tensor gather(const at::Tensor& parts, const double* slope) const {
+  // The gradient in the logits' type and layout. grad_out: null, or a float64 number on the device.
+  at::Tensor gather(const at::Tensor& parts, const double* grad_out) const {
     const at::Tensor gradient = empty_gradient();
     const int64_t places = logits_.size(0) * logits_.size(2) * logits_.size(3);
     with_stored_type([&](auto stored) {
       using S = decltype(stored);
       launch(gather_parts_kernel<T, S>, blocks_for(places, kGatherWarps), 32 * kGatherWarps, 0, parts.const_data_ptr<T>(),
-             walks_, arguments_.images, arguments_.classes, arguments_.rows.in, arguments_.columns.in, slope,
+             walks_, arguments_.images, arguments_.classes, arguments_.rows.in, arguments_.columns.in, grad_out,
              gradient.mutable_data_ptr<S>(), strides_of(gradient));
     });
     return gradient;
   }
 
   template <SoftmaxTask kTask>
-  at::Tensor pixel_gradient(const double* slope) const {
+  at::Tensor pixel_gradient(const double* grad_out) const {
     const at::Tensor gradient = empty_gradient();
     if (tiles_ && gradient.stride(3) == tiles_->gradient_pitch.global) {
       with_packs([&](auto stored, auto pack) {
         using S = decltype(stored);
         launch(tile_gradient_kernel<T, S, pack(), kTask>, tile_blocks(), tiles_->cut.pixels,
-               tiles_->tile_bytes + tiles_->gradient_bytes, arguments_, *tiles_, slope, gradient.mutable_data_ptr<S>());
+               tiles_->tile_bytes + tiles_->gradient_bytes, arguments_, *tiles_, grad_out, gradient.mutable_data_ptr<S>());
       });
       return gradient;
     }
@@ -149,14 +149,14 @@ class SoftmaxCall {
       with_planes([&](auto stored) {
         using S = decltype(stored);
         launch(plane_gradient_kernel<T, S, kTask>, blocks_for(labels_.numel(), kPlaneThreads), kPlaneThreads, 0, arguments_,
-               slope, gradient.mutable_data_ptr<S>(), strides_of(gradient));
+               grad_out, gradient.mutable_data_ptr<S>(), strides_of(gradient));
       });
       return gradient;
     }
     with_stored_type([&](auto stored) {
       using S = decltype(stored);
       launch(pixel_gradient_kernel<T, S, kTask>, blocks_for(labels_.numel(), kPixelWarps), 32 * kPixelWarps, 0, arguments_,
-             slope, gradient.mutable_data_ptr<S>(), strides_of(gradient));
+             grad_out, gradient.mutable_data_ptr<S>(), strides_of(gradient));
     });
     return gradient;
   }
@@ -169,18 +169,18 @@ class SoftmaxCall {
 
   int64_t stretches() const { return (arguments_.classes + kMostLanesClasses<T> - 1) / kMostLanesClasses<T>; }
 
-  // Over stretches of classes, then over all of them.
+  // Sums over stretches of classes, then over all of them.
   void find_log_sums() {
     const at::Tensor parts = empty({stretches(), labels_.size(0), labels_.size(1), labels_.size(2)});
-    const at::Tensor slope_parts = arguments_.slopes == nullptr ? at::Tensor() : at::empty_like(parts);
+    const at::Tensor dot_parts = arguments_.grad_sums == nullptr ? at::Tensor() : at::empty_like(parts);
     start<kMostLanes, SoftmaxTask::kLogSums, false>(
         {.log_sums = parts.mutable_data_ptr<T>(),
-         .slope_sums = slope_parts.defined() ? slope_parts.mutable_data_ptr<T>() : nullptr});
+         .grad_dots = dot_parts.defined() ? dot_parts.mutable_data_ptr<T>() : nullptr});
     kept_.push_back(parts.logsumexp(0));
     arguments_.log_sum = kept_.back().template mutable_data_ptr<T>();
-    if (!slope_parts.defined()) return;
-    kept_.push_back(parts.sub(kept_.back()).exp_().mul_(slope_parts).sum(0));
-    arguments_.slope_sum = kept_.back().template mutable_data_ptr<T>();
+    if (!dot_parts.defined()) return;
+    kept_.push_back(parts.sub(kept_.back()).exp_().mul_(dot_parts).sum(0));
+    arguments_.grad_dot = kept_.back().template mutable_data_ptr<T>();
   }
 
   const T* keep(const at::Tensor& values) {

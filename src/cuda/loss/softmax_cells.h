@@ -41,7 +41,7 @@ class CellWalk {
     if (kTask == SoftmaxTask::kLogSums) {
       const int64_t before = static_cast<int64_t>(blockIdx.y) * a_.images * a_.rows.out * a_.columns.out;
       log_sums_ = to.log_sums + before;
-      slope_sums_ = to.slope_sums == nullptr ? nullptr : to.slope_sums + before;
+      grad_dots_ = to.grad_dots == nullptr ? nullptr : to.grad_dots + before;
     }
     const bool spread = kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0;
     const int begin = static_cast<int>(walk % walks.per_row) * walks.length;
@@ -51,7 +51,7 @@ class CellWalk {
     memory_.labels.clear(lane_);
     corners_.begin_row(image_, top_);
     corners_.advance(begin, spread);
-    slopes_.clear_right();
+    corner_grads_.clear_right();
 #pragma unroll
     for (int k = 0; k < K; ++k) sums_[k] = 0;
     int x = a_.columns.begin(begin);
@@ -61,13 +61,13 @@ class CellWalk {
       const GivenLabels given = read_labels(first);  // these and the logits are on their way together
       corners_.advance(a_.columns.second(column), spread);
       corners_.prefetch_column(column + 2);
-      slopes_.move_right();
+      corner_grads_.move_right();
       visit_cell(first, given);
       if (!gradient_) continue;
-      slopes_.write(0, part, corners_.class_of(0), a_.classes);
+      corner_grads_.write(0, part, corners_.class_of(0), a_.classes);
       part += 2 * a_.classes;
     }
-    if (gradient_) slopes_.write(1, part, corners_.class_of(0), a_.classes);
+    if (gradient_) corner_grads_.write(1, part, corners_.class_of(0), a_.classes);
     if (kTask == SoftmaxTask::kCrossEntropy) {
       value_ = warp_sum(value_);
       if (lane_ == 0) to.values[kKnown ? walk_of_stretch(walks, walk) : walk] = value_;
@@ -103,10 +103,10 @@ class CellWalk {
       visit_chunk(current, labels);
       if (chunk.empty()) break;
     }
-    if (gradient_) slopes_.add_labels(memory_.labels, lane_);  // sums leave theirs until the end
+    if (gradient_) corner_grads_.add_labels(memory_.labels, lane_);  // sums leave theirs until the end
   }
 
-  // What a lane knows of its own pixel of a chunk.
+  // A lane's own pixel of a chunk.
   struct Pixel {
     PixelTargets<T> target;
     CellPlace<T> place;
@@ -118,7 +118,7 @@ class CellWalk {
     const unsigned counted = __ballot_sync(kAllLanes, own.target.counts());
     if (counted == 0) return;
     memory_.right[lane_] = own.place.right;
-    memory_.mass[lane_] = kTask == SoftmaxTask::kCrossEntropy ? own.target.mass : own.target.share;
+    memory_.mass[lane_] = kTask == SoftmaxTask::kCrossEntropy ? own.target.mass : own.target.labelled;
     __syncwarp();
     const int bits = chunk.row_bits(), width = chunk.width(), rows = chunk.rows(), below = chunk.y_end - chunk.y;
     for (int row = 0; row < rows && row < below; ++row) {
@@ -128,7 +128,7 @@ class CellWalk {
       for (int i = 0; i < width; i += kPixelGroup) {
         if ((counted >> (first + i) & ((1u << kPixelGroup) - 1)) != 0) visit_group(first + i);
       }
-      if (gradient_) slopes_.add_row(down, row_.slope);
+      if (gradient_) corner_grads_.add_row(down, row_.grad);
     }
     __syncwarp();
     if constexpr (kTask == SoftmaxTask::kLogSums) {
@@ -151,7 +151,7 @@ class CellWalk {
       memory_.label_logit[i][lane_] = corners_.logit(own.place, chunk.column, own.target.label[i]);
     }
     if (kKnown) memory_.extra[lane_] = (a_.log_sum[pixel_index(chunk)] - corners_.bound(own.place)) * kLog2E<T>;
-    if (kKnown && kTask == SoftmaxTask::kSumsGradient) memory_.shift[lane_] = a_.slope_sum[pixel_index(chunk)];
+    if (kKnown && kTask == SoftmaxTask::kSumsGradient) memory_.shift[lane_] = a_.grad_dot[pixel_index(chunk)];
   }
 
   // Pixels of slots [begin, begin + kPixelGroup), all in one row.
@@ -178,9 +178,9 @@ class CellWalk {
         if constexpr (kTask == SoftmaxTask::kSums) {
           sums_[k] += scale[q] * e[q][k];
         } else {
-          const T g = kTask == SoftmaxTask::kSumsGradient ? e[q][k] * (class_slope(k) - mean[q]) : e[q][k];
-          row_.slope[0][k] += to_left * g;
-          row_.slope[1][k] += to_right * g;
+          const T g = kTask == SoftmaxTask::kSumsGradient ? e[q][k] * (class_grad(k) - mean[q]) : e[q][k];
+          row_.grad[0][k] += to_left * g;
+          row_.grad[1][k] += to_right * g;
         }
       }
     }
@@ -209,17 +209,17 @@ class CellWalk {
     const T mass = memory_.mass[slot], own_scale = divide_fast(mass, sum);
 #pragma unroll
     for (int q = 0; q < kPixelGroup; ++q) scale[q] = __shfl_sync(kAllLanes, own_scale, 8 * q);
-    if (kTask == SoftmaxTask::kSumsGradient || (kTask == SoftmaxTask::kLogSums && slope_sums_ != nullptr)) {
-      // The sum of slope * exponential over all classes, with the label's own slope.
+    if (kTask == SoftmaxTask::kSumsGradient || (kTask == SoftmaxTask::kLogSums && grad_dots_ != nullptr)) {
+      // The sum of gradient * exponential over all classes, with the label's own gradient.
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) {
         sums[q] = 0;
 #pragma unroll
-        for (int k = 0; k < K; ++k) sums[q] += class_slope(k) * e[q][k];
+        for (int k = 0; k < K; ++k) sums[q] += class_grad(k) * e[q][k];
       }
       T dot = warp_sum_group(sums, lane_);
       if (mass != 0 && holds(memory_.label[slot])) {
-        dot += a_.slopes[memory_.label[slot]] * exp2_fast(memory_.label_logit[0][slot] - memory_.extra[slot]);
+        dot += a_.grad_sums[memory_.label[slot]] * exp2_fast(memory_.label_logit[0][slot] - memory_.extra[slot]);
       }
       const T own_mean = divide_fast(dot, sum);
       if (kTask == SoftmaxTask::kLogSums && lane_ % 8 == 0) memory_.shift[slot] = own_mean;
@@ -233,13 +233,13 @@ class CellWalk {
     return label >= first_class_ && label < first_class_ + 32 * K;
   }
 
-  __device__ T class_slope(int k) const {
-    return corners_.has(k) ? a_.slopes[a_.classes + corners_.class_of(k)] : T(0);
+  __device__ T class_grad(int k) const {
+    return corners_.has(k) ? a_.grad_sums[a_.classes + corners_.class_of(k)] : T(0);
   }
 
   __device__ void write_log_sums(const Pixel& own, int64_t index) {
     log_sums_[index] = corners_.bound(own.place) + kLn2<T> * (log2(memory_.sum[lane_]) + memory_.extra[lane_]);
-    if (slope_sums_ != nullptr) slope_sums_[index] = memory_.shift[lane_];
+    if (grad_dots_ != nullptr) grad_dots_[index] = memory_.shift[lane_];
   }
 
   // The labels' own part, for all pixels of the chunk at once.
@@ -258,7 +258,7 @@ class CellWalk {
           if (first_class_ == 0) value_ -= own.target.weight[i] * logit * kLn2<T>;
         } else {
           const T probability = exp2_fast(logit - extra) / sum;
-          amount = kTask == SoftmaxTask::kSums ? probability : a_.slopes[label] * probability;
+          amount = kTask == SoftmaxTask::kSums ? probability : a_.grad_sums[label] * probability;
         }
       }
       const T right = amount * own.place.right, left = amount - right, down = own.place.down, up = T(1) - down;
@@ -268,26 +268,26 @@ class CellWalk {
     }
     if (kTask == SoftmaxTask::kCrossEntropy && counts) {
       value_ += own_mass(own.target) * kLn2<T> * (log2(sum) + extra);
-      if (a_.smoothing > 0) value_ -= own.target.share * corners_.spread(own.place);
+      if (a_.smoothing > 0) value_ -= own.target.labelled * corners_.spread(own.place);
     }
     if (kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 && gradient_) spread_gradient(own);
   }
 
-  // Of a pixel's -log p, the part that this warp has to add: its stretch's, and once the labels'.
+  // The part of a pixel's -log p that this warp has to add: its stretch's, and once the labels'.
   __device__ T own_mass(const PixelTargets<T>& target) const {
     if (!kKnown) return target.mass;
     const T of_labels = first_class_ == 0 ? target.weight[0] + target.weight[1] : T(0);
-    return a_.smoothing > 0 ? of_labels + target.share * own_spread_ : of_labels;
+    return a_.smoothing > 0 ? of_labels + target.labelled * own_spread_ : of_labels;
   }
 
   // Label smoothing takes the same off every class of a pixel.
   __device__ void spread_gradient(const Pixel& own) {
-    const T share = own.target.share, right = share * own.place.right, left = share - right;
+    const T labelled = own.target.labelled, right = labelled * own.place.right, left = labelled - right;
     const T down = own.place.down, up = T(1) - down;
     const CornerParts<T> total = {{warp_sum(up * left), warp_sum(down * left), warp_sum(up * right), warp_sum(down * right)}};
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      if (corners_.has(k)) slopes_.add(k, -a_.spread(corners_.class_of(k)), total);
+      if (corners_.has(k)) corner_grads_.add(k, -a_.spread(corners_.class_of(k)), total);
     }
   }
 
@@ -308,13 +308,13 @@ class CellWalk {
   const int lane_, first_class_;
   CellMemory<T, K>& memory_;
   CellCorners<T, K> corners_;
-  CellSlopes<T, K> slopes_;
+  CellGradients<T, K> corner_grads_;
   int image_ = 0, top_ = 0;
   bool gradient_ = false;
   CellRow<T, K> row_;
   T sums_[K];
   T own_spread_ = 0;  // of label smoothing, over the own stretch of classes
-  T *log_sums_ = nullptr, *slope_sums_ = nullptr;
+  T *log_sums_ = nullptr, *grad_dots_ = nullptr;
   double value_ = 0;
 };
 

@@ -5,14 +5,15 @@ namespace tessera {
 
 inline constexpr int kClassChunk = 4;  // classes whose sums a thread has in registers
 
-// Of a block beside its tile: each pixel's log of the sum and probability of the label, each warp's sums by class.
+// Shared memory of a block beside its tile: each pixel's log of the sum and probability of the label, each warp's sums by
+// class.
 template <class T>
 size_t class_sums_bytes(const LogitTiles& tiles, int classes) {
   return sizeof(T) * static_cast<size_t>(2 * tiles.cut.pixels + tiles.cut.pixels / 32 * 2 * classes);
 }
 
-// Of softmax over pixels, (tiles, 2, C): where they have the class's label, and wherever they are labelled. A thread finds
-// the sum of its pixel's exponentials; then the warp goes through its pixels again, classes dealt out over the lanes.
+// Sums of softmax over pixels, (tiles, 2, C): over those that have the class's label, and over all labelled ones. A thread
+// finds the sum of its pixel's exponentials; then the warp goes through its pixels again, classes dealt out over the lanes.
 template <class T, class S, int kPack>
 __global__ void tile_class_sums_kernel(const SoftmaxArguments<T> a, const LogitTiles tiles, T* sums) {
   const PixelTile<S> tile = load_tile<S>(a, tiles);
@@ -28,8 +29,8 @@ __global__ void tile_class_sums_kernel(const SoftmaxArguments<T> a, const LogitT
   if (counts) {
     const SharedRow<T, S, kPack> row{tile.shared + own * tile.pitch.shared};
     const T log_sum = sum_classes(a, row).log_sum();
-    bounds[own] = log_sum * kLog2E<T> * target.share;  // not a number where the label is no class
-    at_label[own] = probability(row[target.label[0]], log_sum) * target.share;
+    bounds[own] = log_sum * kLog2E<T> * target.labelled;  // not a number where the label is no class
+    at_label[own] = probability(row[target.label[0]], log_sum) * target.labelled;
   }
   for (int c = lane; c < a.classes; c += 32) own_sums[c] = 0;
   const unsigned counted = __ballot_sync(kAllLanes, counts), same = __match_any_sync(kAllLanes, target.label[0]);

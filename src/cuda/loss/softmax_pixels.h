@@ -28,7 +28,7 @@ struct WarpPixel {
   int image, y, x;
 };
 
-// Fills log_sum and, with slopes, slope_sum; `values`, where not null, takes each pixel's cross entropy.
+// Fills log_sum and, with grad_sums, grad_dot; `values`, where not null, takes each pixel's cross entropy.
 template <class T>
 __global__ void pixel_sums_kernel(const SoftmaxArguments<T> a, T* values) {
   const WarpPixel<T> p(a);
@@ -40,7 +40,7 @@ __global__ void pixel_sums_kernel(const SoftmaxArguments<T> a, T* values) {
     if (lane == 0) {
       a.log_sum[p.index] = 0;
       if (values != nullptr) values[p.index] = 0;
-      if (a.slopes != nullptr) a.slope_sum[p.index] = 0;
+      if (a.grad_sums != nullptr) a.grad_dot[p.index] = 0;
     }
     return;
   }
@@ -56,29 +56,29 @@ __global__ void pixel_sums_kernel(const SoftmaxArguments<T> a, T* values) {
   for (int c = lane; c < a.classes; c += 32) {
     const T e = exp2_fast((z[c] - most) * kLog2E<T>);
     sum += e;
-    if (a.slopes != nullptr) dot += a.slopes[a.classes + c] * e;
+    if (a.grad_sums != nullptr) dot += a.grad_sums[a.classes + c] * e;
   }
   sum = warp_sum(sum);
   if (a.smoothing > 0) spread = warp_sum(spread);
-  if (a.slopes != nullptr) dot = warp_sum(dot);
+  if (a.grad_sums != nullptr) dot = warp_sum(dot);
   if (lane != 0) return;
   const T log_sum = most + log(sum);
   a.log_sum[p.index] = log_sum;
-  if (a.slopes != nullptr) {
+  if (a.grad_sums != nullptr) {
     const int label = target.label[0];
-    a.slope_sum[p.index] = dot / sum + a.slopes[label] * exp2_fast((z[label] - log_sum) * kLog2E<T>);
+    a.grad_dot[p.index] = dot / sum + a.grad_sums[label] * exp2_fast((z[label] - log_sum) * kLog2E<T>);
   }
   if (values == nullptr) return;
-  T value = target.mass * log_sum - target.share * spread;
+  T value = target.mass * log_sum - target.labelled * spread;
   for (int i = 0; i < 2; ++i) {
     if (target.label[i] >= 0) value -= target.weight[i] * z[target.label[i]];
   }
   values[p.index] = value;
 }
 
-// The gradient where logits have the labels' size, times `slope`; S: its type.
+// The gradient where logits have the labels' size, times grad_out; S: its type.
 template <class T, class S, SoftmaxTask kTask>
-__global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double* slope, S* gradient, Strides to) {
+__global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double* grad_out, S* gradient, Strides to) {
   const WarpPixel<T> p(a);
   if (p.image >= a.images) return;
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -87,8 +87,8 @@ __global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double*
   S* const row = gradient + p.image * to.image + p.y * to.row + p.x * to.column;
   const PixelLogits<T> z(a, p.image, p.y, p.x);
   const T log_sum = a.log_sum[p.index];
-  const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*slope) : T(1);
-  const T shift = kTask == SoftmaxTask::kCrossEntropy ? T(0) : a.slope_sum[p.index];
+  const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*grad_out) : T(1);
+  const T shift = kTask == SoftmaxTask::kCrossEntropy ? T(0) : a.grad_dot[p.index];
   for (int c = lane; c < a.classes; c += 32) {
     T g = 0;
     if (target.counts()) {
@@ -96,9 +96,9 @@ __global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double*
       if (kTask == SoftmaxTask::kCrossEntropy) {
         g = target.mass * probability;
         for (int i = 0; i < 2; ++i) g -= target.label[i] == c ? target.weight[i] : T(0);
-        if (a.smoothing > 0) g -= target.share * a.spread(c);
+        if (a.smoothing > 0) g -= target.labelled * a.spread(c);
       } else {
-        g = probability * (a.slopes[a.classes + c] - shift + (target.label[0] == c ? a.slopes[c] : T(0)));
+        g = probability * (a.grad_sums[a.classes + c] - shift + (target.label[0] == c ? a.grad_sums[c] : T(0)));
       }
     }
     row[c * to.channel] = static_cast<S>(g * scale);

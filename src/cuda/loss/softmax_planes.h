@@ -19,11 +19,11 @@ __global__ void __launch_bounds__(kPlaneThreads) plane_sums_kernel(const Softmax
 
 template <class T, class S, SoftmaxTask kTask>
 __global__ void __launch_bounds__(kPlaneThreads)
-    plane_gradient_kernel(const SoftmaxArguments<T> a, const double* slope, S* gradient, Strides to) {
+    plane_gradient_kernel(const SoftmaxArguments<T> a, const double* grad_out, S* gradient, Strides to) {
   const ThreadPixel p(a);
   if (p.image >= a.images) return;
   const S* const at = static_cast<const S*>(a.logits) + a.offset(p.image, p.y, p.x);
-  pixel_gradient<kTask>(a, p.image, p.index, slope, PlaneRow<T, const S>{at, a.strides.channel},
+  pixel_gradient<kTask>(a, p.image, p.index, grad_out, PlaneRow<T, const S>{at, a.strides.channel},
                         PlaneRow<T, S>{gradient + p.image * to.image + p.y * to.row + p.x * to.column, to.channel});
 }
 

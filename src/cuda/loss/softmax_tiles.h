@@ -26,7 +26,7 @@ __global__ void tile_sums_kernel(const SoftmaxArguments<T> a, const LogitTiles t
 
 // The gradient, first over the logits in shared memory, or where its pixels lie closer together behind them.
 template <class T, class S, int kPack, SoftmaxTask kTask>
-__global__ void tile_gradient_kernel(const SoftmaxArguments<T> a, const LogitTiles tiles, const double* slope, S* gradient) {
+__global__ void tile_gradient_kernel(const SoftmaxArguments<T> a, const LogitTiles tiles, const double* grad_out, S* gradient) {
   const PixelTile<S> tile = load_tile<S>(a, tiles);
   const int64_t first = tiles.first_pixel(blockIdx.x);
   const bool in_place = tiles.pitch.shared == tiles.gradient_pitch.shared;
@@ -39,9 +39,9 @@ __global__ void tile_gradient_kernel(const SoftmaxArguments<T> a, const LogitTil
     const SharedRow<T, S, kPack> row{tile.shared + own * tile.pitch.shared};
     S* const at = to + own * tiles.gradient_pitch.shared;
     if (tiles.store_packs) {
-      pixel_gradient<kTask>(a, image, first + own, slope, row, SharedRow<T, S, kPack>{at});
+      pixel_gradient<kTask>(a, image, first + own, grad_out, row, SharedRow<T, S, kPack>{at});
     } else {
-      pixel_gradient<kTask>(a, image, first + own, slope, row, SharedRow<T, S, 1>{at});
+      pixel_gradient<kTask>(a, image, first + own, grad_out, row, SharedRow<T, S, 1>{at});
     }
     for (int c = a.classes; c < tiles.gradient_row; ++c) at[c] = S(0);
   }

@@ -1,5 +1,4 @@
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <limits>
 
@@ -9,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Of more classes than registers hold: a warp finds the classes of one cell's pixels (see upsample_axis.h). Classes are dealt
+// For more classes than registers hold: a warp finds the classes of one cell's pixels (see upsample_axis.h). Classes are dealt
 // out over the lanes; the corners' logits are read again for each row of pixels, from the nearest cache.
 template <class T>
 struct CellClasses {
@@ -21,7 +20,7 @@ struct CellClasses {
     offset_[1][1] = a.offset(image, a.rows.second(top), a.columns.second(left));
   }
 
-  // Of up to kGroup pixels of a row, whose columns have these weights.
+  // Finds the classes of up to kGroup pixels of a row, whose columns have these weights.
   static constexpr int kGroup = 4;
   __device__ void find(T down, const T (&right)[kGroup], int (&found)[kGroup]) const {
     T best[kGroup];
@@ -62,15 +61,13 @@ struct CellClasses {
 };
 
 template <class T>
-__global__ void __launch_bounds__(32 * kArgmaxWarps)
-    argmax_kernel(const LogitArguments a, int64_t cells, const ClassOutput to) {
+__global__ void __launch_bounds__(32 * kArgmaxWarps) argmax_kernel(const LogitArguments a, int64_t cells, int16_t* classes) {
   const int64_t cell = static_cast<int64_t>(blockIdx.x) * kArgmaxWarps + threadIdx.x / 32;
   if (cell >= cells) return;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int left = static_cast<int>(cell % a.columns.in), top = static_cast<int>(cell / a.columns.in % a.rows.in);
   const int image = static_cast<int>(cell / a.columns.in / a.rows.in);
   const CellClasses<T> of_cell(a, image, top, left);
-  PairCounter pairs(to.confusion);
   constexpr int kGroup = CellClasses<T>::kGroup;
   const int y_end = a.rows.begin(top + 1), x_begin = a.columns.begin(left), x_end = a.columns.begin(left + 1);
   for (int y = a.rows.begin(top); y < y_end; ++y) {
@@ -81,19 +78,18 @@ __global__ void __launch_bounds__(32 * kArgmaxWarps)
       of_cell.find(static_cast<T>(a.rows.weight(y, top)), right, found);
       const int64_t pixel = (static_cast<int64_t>(image) * a.rows.out + y) * a.columns.out + x;
       for (int q = 0; q < kGroup; ++q) {
-        if (lane == q && x + q < x_end) to.take(pixel + q, found[q], pairs);
+        if (lane == q && x + q < x_end) classes[pixel + q] = static_cast<int16_t>(found[q]);
       }
     }
   }
-  pairs.flush();
 }
 
-// Where nothing is interpolated: by planes or tiles; false where the classes lie otherwise, or are too many.
-bool start_pixels(const LogitArguments& a, size_t element, const ClassOutput& to) {
+// Starts the kernels of planes or tiles, where nothing is interpolated; false where the classes lie otherwise, or are too many.
+bool start_pixels(const LogitArguments& a, size_t element, int16_t* classes) {
   if (a.strides.column == 1 && (a.strides.channel != 1 || a.classes == 1)) {
     const int64_t pixels = static_cast<int64_t>(a.images) * a.rows.out * a.columns.out;
     with_stored_type<float>(a.type, [&](auto stored) {
-      launch(plane_argmax_kernel<float, decltype(stored)>, blocks_for(pixels, kPlaneThreads), kPlaneThreads, 0, a, to);
+      launch(plane_argmax_kernel<float, decltype(stored)>, blocks_for(pixels, kPlaneThreads), kPlaneThreads, 0, a, classes);
     });
     return true;
   }
@@ -101,27 +97,27 @@ bool start_pixels(const LogitArguments& a, size_t element, const ClassOutput& to
   if (!tiles) return false;
   with_packs<float>(a.type, *tiles, [&](auto stored, auto pack) {
     launch(tile_argmax_kernel<float, decltype(stored), pack()>, static_cast<unsigned>(tiles->cut.count), tiles->cut.pixels,
-           tiles->tile_bytes, a, *tiles, to);
+           tiles->tile_bytes, a, *tiles, classes);
   });
   return true;
 }
 
-// By the logits' layout and size: pixels, or cells.
+// Starts the kernels of pixels or of cells, by the logits' layout and size.
 template <class T>
-void start(const LogitArguments& a, size_t element, const ClassOutput& to) {
+void start(const LogitArguments& a, size_t element, int16_t* classes) {
   constexpr bool kMany = std::is_same_v<T, float>;  // float64 is for checking, and needs no more kernels
   if constexpr (kMany) {
-    if (a.rows.in == a.rows.out && a.columns.in == a.columns.out && start_pixels(a, element, to)) return;
+    if (a.rows.in == a.rows.out && a.columns.in == a.columns.out && start_pixels(a, element, classes)) return;
   }
   if (a.classes > kMostLanesClasses<T>) {
     const int64_t cells = static_cast<int64_t>(a.images) * a.rows.in * a.columns.in;
-    return launch(argmax_kernel<T>, blocks_for(cells, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, cells, to);
+    return launch(argmax_kernel<T>, blocks_for(cells, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, cells, classes);
   }
   const CellWalks walks = plan_walks(a);
   with_stored_type<T>(a.type, [&](auto stored) {
     using S = decltype(stored);
     const auto walk = [&](auto kernel) {
-      launch(kernel, blocks_for(walks.count, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, walks, to);
+      launch(kernel, blocks_for(walks.count, kArgmaxWarps), 32 * kArgmaxWarps, 0, a, walks, classes);
     };
     if constexpr (kMany) {
       if (a.classes > 160) return walk(cell_argmax_kernel<T, S, 8>);
@@ -132,36 +128,22 @@ void start(const LogitArguments& a, size_t element, const ClassOutput& to) {
   });
 }
 
-at::Tensor run(const at::Tensor& logits, at::IntArrayRef size, bool align_corners, const at::Tensor& labels, int64_t ignore) {
-  const DeviceGuard guard(logits.device());
-  const LogitArguments a = logit_arguments(logits, size, align_corners);
-  const int64_t classes = logits.size(1);
-  const auto options = logits.options().memory_format(std::nullopt);
-  const bool counts = labels.defined();
-  const at::Tensor result = counts ? at::zeros({classes * classes + 1}, options.dtype(at::kLong))
-                                   : at::empty({logits.size(0), size[0], size[1]}, options.dtype(at::kShort));
-  if (logits.size(0) == 0) return result;
-  const ClassOutput to{counts ? nullptr : result.mutable_data_ptr<int16_t>(),
-                       counts ? labels.const_data_ptr<int16_t>() : nullptr, static_cast<int>(ignore), a.classes,
-                       counts ? reinterpret_cast<unsigned long long*>(result.mutable_data_ptr<int64_t>()) : nullptr};
-  logits.scalar_type() == at::kDouble ? start<double>(a, logits.element_size(), to)
-                                      : start<float>(a, logits.element_size(), to);
-  return result;
-}
-
 at::Tensor argmax_cuda(const at::Tensor& logits, int64_t height, int64_t width, bool align_corners) {
-  return run(logits, {height, width}, align_corners, {}, 0);
-}
-
-at::Tensor confusion_cuda(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
-  return run(logits, labels.sizes().slice(1), align_corners, labels, ignore);
+  const DeviceGuard guard(logits.device());
+  const LogitArguments a = logit_arguments(logits, {height, width}, align_corners);
+  const at::Tensor result =
+      at::empty({logits.size(0), height, width}, logits.options().memory_format(std::nullopt).dtype(at::kShort));
+  if (logits.size(0) == 0) return result;
+  auto* const classes = result.mutable_data_ptr<int16_t>();
+  logits.scalar_type() == at::kDouble ? start<double>(a, logits.element_size(), classes)
+                                      : start<float>(a, logits.element_size(), classes);
+  return result;
 }
 
 }  // namespace
 
 TSR_CUDA_OPS(m) {
   m.impl("upsample_argmax", argmax_cuda);
-  m.impl("upsample_confusion", confusion_cuda);
 }
 
 }  // namespace tessera

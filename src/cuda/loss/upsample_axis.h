@@ -21,7 +21,7 @@ struct UpsampleAxis {
     return low < in ? low : in - 1;
   }
   __device__ int second(int first_input) const { return first_input + 1 < in ? first_input + 1 : first_input; }
-  // Of the second input; where there is none the first counts whole.
+  // The weight of the second input; where there is none the first counts whole.
   __device__ double weight(int o, int first_input) const { return first_input + 1 < in ? at(o) - first_input : 0.0; }
   __device__ int begin(int i) const {
     if (i <= 0) return 0;

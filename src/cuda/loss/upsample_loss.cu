@@ -3,7 +3,7 @@
 namespace tessera {
 namespace {
 
-// Within images first, so that an image's sum is its own.
+// Sums within images first, so that an image's sum is its own.
 at::Tensor sum_images(const at::Tensor& values) {
   return values.flatten(1).sum(1, false, at::kDouble).sum();
 }
@@ -11,13 +11,13 @@ at::Tensor sum_images(const at::Tensor& values) {
 // `saved`: the parts of the gradient, or where there are none the log of each pixel's sum of exponentials.
 std::tuple<at::Tensor, at::Tensor> cross_entropy_cuda(const at::Tensor& logits, const at::Tensor& labels,
                                                       const OptionalTensor& class_weights, double smoothing,
-                                                      const OptionalTensor& other_labels, const OptionalTensor& share,
+                                                      const OptionalTensor& other_labels, const OptionalTensor& mix_weight,
                                                       int64_t ignore, bool align_corners, bool with_gradient) {
   const DeviceGuard guard(logits.device());
   return with_compute_type(logits, [&](auto zero) {
     using T = decltype(zero);
     SoftmaxCall<T> call(logits, labels, ignore, align_corners);
-    call.set_targets(class_weights, smoothing, other_labels, share);
+    call.set_targets(class_weights, smoothing, other_labels, mix_weight);
     if (call.pixelwise()) {
       at::Tensor values;
       const at::Tensor sums = call.find_sums(&values);
@@ -31,18 +31,18 @@ std::tuple<at::Tensor, at::Tensor> cross_entropy_cuda(const at::Tensor& logits, 
   });
 }
 
-at::Tensor cross_entropy_backward_cuda(const at::Tensor& slope, const at::Tensor& saved, const at::Tensor& logits,
+at::Tensor cross_entropy_backward_cuda(const at::Tensor& grad_out, const at::Tensor& saved, const at::Tensor& logits,
                                        const at::Tensor& labels, const OptionalTensor& class_weights, double smoothing,
-                                       const OptionalTensor& other_labels, const OptionalTensor& share, int64_t ignore,
+                                       const OptionalTensor& other_labels, const OptionalTensor& mix_weight, int64_t ignore,
                                        bool align_corners) {
   const DeviceGuard guard(logits.device());
-  const at::Tensor slope64 = slope.to(at::kDouble);
+  const at::Tensor factor = grad_out.to(at::kDouble);
   return with_compute_type(logits, [&](auto zero) {
     SoftmaxCall<decltype(zero)> call(logits, labels, ignore, align_corners);
-    if (!call.pixelwise()) return call.gather(saved, slope64.const_data_ptr<double>());
-    call.set_targets(class_weights, smoothing, other_labels, share);
+    if (!call.pixelwise()) return call.gather(saved, factor.const_data_ptr<double>());
+    call.set_targets(class_weights, smoothing, other_labels, mix_weight);
     call.set_log_sums(saved);
-    return call.template pixel_gradient<SoftmaxTask::kCrossEntropy>(slope64.const_data_ptr<double>());
+    return call.template pixel_gradient<SoftmaxTask::kCrossEntropy>(factor.const_data_ptr<double>());
   });
 }
 
@@ -53,13 +53,13 @@ at::Tensor softmax_sums_cuda(const at::Tensor& logits, const at::Tensor& labels,
   });
 }
 
-at::Tensor softmax_sums_backward_cuda(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& slopes,
+at::Tensor softmax_sums_backward_cuda(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& grad_out,
                                       int64_t ignore, bool align_corners) {
   const DeviceGuard guard(logits.device());
   return with_compute_type(logits, [&](auto zero) {
     using T = decltype(zero);
     SoftmaxCall<T> call(logits, labels, ignore, align_corners);
-    call.set_slopes(slopes);
+    call.set_grad_sums(grad_out);
     if (call.pixelwise()) {
       const at::Tensor known = call.find_sums(nullptr);
       return call.template pixel_gradient<SoftmaxTask::kSumsGradient>(nullptr);

@@ -1,6 +1,6 @@
 // Batch norm + residual + ReLU, see kernels/norm/norm_act.h. All kernels are bound by memory; with s the bytes of x they move
 //   forward   moments: s    apply: 2 s (3 s with a residual)
-//   backward  sums: 2 s (with residual and ReLU 4 s, which write the residual's gradient)    dx: 3 s
+//   backward  sums: 2 s (with residual and ReLU 4 s, which write the residual's gradient)    grad_x: 3 s
 // and a few numbers per channel. A block's threads stand in columns of channels, 16 bytes each where pointers and channels
 // allow it, and rows of pixels. Sums of blocks go to a scratch, and the last block that is done adds them up in the order of
 // blocks: no atomics on floating-point numbers, the same bits from run to run on any GPU.
@@ -64,14 +64,14 @@ at::Tensor norm_act_cuda(const at::Tensor& given, const std::optional<at::Tensor
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cuda(
-    const at::Tensor& given_dy, const at::Tensor& given, const std::optional<at::Tensor>& given_y, const at::Tensor& moments,
+    const at::Tensor& given_grad, const at::Tensor& given, const std::optional<at::Tensor>& given_y, const at::Tensor& moments,
     const at::Tensor& weight, const at::Tensor& bias, at::IntArrayRef ends, double eps, bool relu) {
   const DeviceGuard guard(given.device());
-  const at::Tensor x = in_rows(given), dy = in_rows(given_dy), y = given_y ? in_rows(*given_y) : at::Tensor();
+  const at::Tensor x = in_rows(given), grad_out = in_rows(given_grad), y = given_y ? in_rows(*given_y) : at::Tensor();
   const at::Tensor gated = given_y ? at::empty_like(x) : at::empty({0}, x.options());
-  const at::Tensor means = at::empty_like(moments), weight_grad = at::empty_like(weight), bias_grad = at::empty_like(weight);
+  const at::Tensor means = at::empty_like(moments), grad_weight = at::empty_like(weight), grad_bias = at::empty_like(weight);
   const void* const output = given_y ? y.const_data_ptr() : nullptr;
-  for_each_launch(x, ends, {x.const_data_ptr(), dy.const_data_ptr(), output, gated.const_data_ptr()},
+  for_each_launch(x, ends, {x.const_data_ptr(), grad_out.const_data_ptr(), output, gated.const_data_ptr()},
                   [&](auto zero, auto pack, size_t first) {
                     using S = decltype(zero);
                     using T = Compute<S>;
@@ -80,31 +80,32 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cuda(
                     launch_sums<T>(given_y ? sums_kernel<S, pack, Gate::kOutput>
                                    : relu  ? sums_kernel<S, pack, Gate::kForm>
                                            : sums_kernel<S, pack, Gate::kNone>,
-                                   rows, pack, kShape, x, dy.const_data_ptr<S>(), x.const_data_ptr<S>(),
+                                   rows, pack, kShape, x, grad_out.const_data_ptr<S>(), x.const_data_ptr<S>(),
                                    static_cast<const S*>(output), gated.mutable_data_ptr<S>(),
                                    numbers_of<T>(moments, weight, bias, eps, first),
-                                   results_in<T>(means, weight_grad, bias_grad, first));
+                                   results_in<T>(means, grad_weight, grad_bias, first));
                   });
-  return {means, weight_grad, bias_grad, given_y ? laid_out_like(gated, given) : gated};
+  return {means, grad_weight, grad_bias, given_y ? laid_out_like(gated, given) : gated};
 }
 
-at::Tensor norm_act_backward_cuda(const at::Tensor& given_dy, const at::Tensor& given, const at::Tensor& moments,
+at::Tensor norm_act_backward_cuda(const at::Tensor& given_grad, const at::Tensor& given, const at::Tensor& moments,
                                   const std::optional<at::Tensor>& means, const at::Tensor& weight, const at::Tensor& bias,
                                   at::IntArrayRef ends, double eps, bool relu) {
   const DeviceGuard guard(given.device());
-  const at::Tensor x = in_rows(given), dy = in_rows(given_dy), dx = at::empty_like(x);
-  const at::Tensor slopes = means ? means->contiguous() : at::Tensor();
-  for_each_launch(
-      x, ends, {x.const_data_ptr(), dy.const_data_ptr(), dx.const_data_ptr()}, [&](auto zero, auto pack, size_t first) {
-        using S = decltype(zero);
-        using T = Compute<S>;
-        constexpr NormShape kShape = kBackwardShape;
-        const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, kShape);
-        launch_form<SlopeForm<T, pack>>(relu ? backward_kernel<S, pack, true> : backward_kernel<S, pack, false>, rows, pack,
-                                        kShape, dy.const_data_ptr<S>(), x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(),
-                                        numbers_of<T>(moments, weight, bias, eps, first), pairs_of(slopes, first));
-      });
-  return laid_out_like(dx, given);
+  const at::Tensor x = in_rows(given), grad_out = in_rows(given_grad), grad_x = at::empty_like(x);
+  const at::Tensor group_means = means ? means->contiguous() : at::Tensor();
+  for_each_launch(x, ends, {x.const_data_ptr(), grad_out.const_data_ptr(), grad_x.const_data_ptr()},
+                  [&](auto zero, auto pack, size_t first) {
+                    using S = decltype(zero);
+                    using T = Compute<S>;
+                    constexpr NormShape kShape = kBackwardShape;
+                    const NormRows rows = norm_rows(x, ends, first, pack, kMostChannels, kShape);
+                    launch_form<InputGradForm<T, pack>>(
+                        relu ? backward_kernel<S, pack, true> : backward_kernel<S, pack, false>, rows, pack, kShape,
+                        grad_out.const_data_ptr<S>(), x.const_data_ptr<S>(), grad_x.mutable_data_ptr<S>(),
+                        numbers_of<T>(moments, weight, bias, eps, first), pairs_of(group_means, first));
+                  });
+  return laid_out_like(grad_x, given);
 }
 
 }  // namespace

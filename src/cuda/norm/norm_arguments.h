@@ -14,7 +14,7 @@ namespace {
 // Channels of a block that sums, so that there are several last blocks, and of one that does not.
 constexpr int kSumChannels = 64, kMostChannels = 256;
 
-// Of groups `first` and on: pairs is (groups, 2, channels), or undefined.
+// The pairs of groups `first` and on. pairs: (groups, 2, channels), or undefined.
 double* pairs_of(const at::Tensor& pairs, size_t first) {
   return pairs.defined() ? pairs.mutable_data_ptr<double>() + 2 * static_cast<int64_t>(first) * pairs.size(2) : nullptr;
 }
@@ -51,8 +51,8 @@ void launch_form(Kernel kernel, const NormRows& rows, int pack, const NormShape&
 }
 
 template <class T>
-SumResults<T> results_in(const at::Tensor& means, const at::Tensor& weight_grad, const at::Tensor& bias_grad, size_t first) {
-  return {pairs_of(means, first), weight_grad.mutable_data_ptr<T>(), bias_grad.mutable_data_ptr<T>(), first > 0};
+SumResults<T> results_in(const at::Tensor& means, const at::Tensor& grad_weight, const at::Tensor& grad_bias, size_t first) {
+  return {pairs_of(means, first), grad_weight.mutable_data_ptr<T>(), grad_bias.mutable_data_ptr<T>(), first > 0};
 }
 
 }  // namespace

@@ -24,16 +24,16 @@ __device__ bool ends_stretch(unsigned first_counter) {
   return gridDim.z == 1 || comes_last(counter_of(first_counter, gridDim.z), gridDim.z);
 }
 
-// Means over each group of a gradient dy' and of dy' * normalised x; the gradients of weight and bias, to which further
-// launches add.
+// Means over each group of g and of g * normalised x, where g is the result's gradient with 0 where ReLU cut; the gradients of
+// weight and bias, to which further launches add.
 template <class T>
 struct SumResults {
   double* means;
-  T *weight_grad, *bias_grad;
+  T *grad_weight, *grad_bias;
   bool further;
 };
 
-// Ends a kernel whose threads have sums of dy' and of dy' * (x - centre) over their rows, of `row_pixels` pixels each.
+// Ends a kernel whose threads have sums of g and of g * (x - centre) over their rows, of `row_pixels` pixels each.
 template <class T, int kPack, NormShape kShape>
 __device__ void finish_sums(const NormPlace<kPack, kShape>& place, const NormRows& rows, int row_pixels,
                             const NormNumbers<T>& numbers, T (&sum)[kPack], T (&dot)[kPack], const BlockSums& sums,
@@ -61,8 +61,8 @@ __device__ void finish_sums(const NormPlace<kPack, kShape>& place, const NormRow
     of_bias += static_cast<double>(row_pixels) * rows.count(g) * results.means[2 * g * rows.channels + c];
     of_weight += static_cast<double>(row_pixels) * rows.count(g) * results.means[(2 * g + 1) * rows.channels + c];
   }
-  results.weight_grad[c] = static_cast<T>(of_weight) + (results.further ? results.weight_grad[c] : T(0));
-  results.bias_grad[c] = static_cast<T>(of_bias) + (results.further ? results.bias_grad[c] : T(0));
+  results.grad_weight[c] = static_cast<T>(of_weight) + (results.further ? results.grad_weight[c] : T(0));
+  results.grad_bias[c] = static_cast<T>(of_bias) + (results.further ? results.grad_bias[c] : T(0));
 }
 
 }  // namespace

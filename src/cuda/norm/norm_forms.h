@@ -1,10 +1,10 @@
 #pragma once
-// What the kernels of norm_act.cu multiply and add per channel. A thread of each channel makes it out of the moments; the
-// block's other threads get it through shared memory.
+// The numbers that the kernels of norm_act.cu multiply by and add per channel. A thread of each channel makes them out of the
+// moments; the block's other threads get them through shared memory.
 #include <algorithm>
 
 #include "cuda/norm/norm_rows.h"
-#include "kernels/common/compute_type.h"
+#include "kernels/common/host_device.h"
 
 namespace tessera {
 
@@ -78,13 +78,13 @@ struct OutputForm {
   T centre[kPack], scale[kPack], shift[kPack];
 };
 
-// The gradient of x: of that of the result, and of x itself through the moments.
+// The gradient of x: it follows from that of the result, and from x itself through the moments.
 template <class T, int kPack>
-struct SlopeForm {
+struct InputGradForm {
   using Number = T;
   static constexpr int kLists = OutputForm<T, kPack>::kLists + 2;
 
-  // As OutputForm's. means: null where the moments are constants.
+  // See OutputForm::prepare. means: null where the moments are constants.
   template <NormShape kShape>
   __device__ void prepare(const NormPlace<kPack, kShape>& place, const NormRows& rows, const NormNumbers<T>& numbers,
                           const double* means) {
@@ -92,18 +92,18 @@ struct SlopeForm {
     T* const more = shared_memory<T>() + OutputForm<T, kPack>::kLists * stretch;
     output.prepare(place, rows, numbers, [&](int64_t c, int i, const ChannelSplit<T>& split, T scale) {
       const double* const pair = means + 2 * place.group * rows.channels + c;
-      const T slope = means == nullptr ? T(0) : -scale * split.inverse * static_cast<T>(pair[rows.channels]);
-      more[i] = slope;
-      more[stretch + i] = means == nullptr ? T(0) : -scale * static_cast<T>(pair[0]) - split.rest * slope;
+      const T x_factor = means == nullptr ? T(0) : -scale * split.inverse * static_cast<T>(pair[rows.channels]);
+      more[i] = x_factor;
+      more[stretch + i] = means == nullptr ? T(0) : -scale * static_cast<T>(pair[0]) - split.rest * x_factor;
     });
     read_channels(more + place.column * kPack, of_x);
     read_channels(more + stretch + place.column * kPack, constant);
   }
   // kRelu: the result was cut below 0.
   template <bool kRelu>
-  __device__ __forceinline__ T of(T given, T x, int k) const {
-    const T slope = kRelu && output.of(x, k) <= T(0) ? T(0) : given;
-    return output.scale[k] * slope + (of_x[k] * (x - output.centre[k]) + constant[k]);
+  __device__ __forceinline__ T of(T grad_out, T x, int k) const {
+    const T g = kRelu && output.of(x, k) <= T(0) ? T(0) : grad_out;
+    return output.scale[k] * g + (of_x[k] * (x - output.centre[k]) + constant[k]);
   }
 
   OutputForm<T, kPack> output;

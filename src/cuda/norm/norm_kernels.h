@@ -103,11 +103,11 @@ enum class Gate {
   kOutput,  // from the result
 };
 
-// Sums of dy' and dy' * (x - centre), where dy' is dy with 0 where ReLU cut. With Gate::kOutput `gated` gets dy'; else y and it
+// Sums of g and g * (x - centre), where g is grad_out with 0 where ReLU cut. With Gate::kOutput `gated` gets g; else y and it
 // are null.
 template <class S, int kPack, Gate kGate>
 __global__ void __launch_bounds__(kSumsShape.threads, kSumsShape.blocks)
-    sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, const S* dy, const S* x, const S* y, S* gated,
+    sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, const S* grad_out, const S* x, const S* y, S* gated,
                 NormNumbers<Compute<S>> numbers, SumResults<Compute<S>> results) {
   using T = Compute<S>;
   constexpr NormShape kShape = kSumsShape;
@@ -125,17 +125,17 @@ __global__ void __launch_bounds__(kSumsShape.threads, kSumsShape.blocks)
       } else if constexpr (kGate == Gate::kForm) {
         if (form.of(value, k) <= T(0)) out.value[k] = S(0);
       }
-      const T slope = static_cast<T>(out.value[k]);
-      sum[k] += slope;
-      dot[k] += slope * (value - form.centre[k]);
+      const T g = static_cast<T>(out.value[k]);
+      sum[k] += g;
+      dot[k] += g * (value - form.centre[k]);
     }
     if constexpr (kGate == Gate::kOutput) store_pack(gated + offset, out);
   };
   if constexpr (kGate == Gate::kOutput) {
-    const S* const inputs[] = {dy, x, y};
+    const S* const inputs[] = {grad_out, x, y};
     place.for_each_row(inputs, prepare, use);
   } else {
-    const S* const inputs[] = {dy, x};
+    const S* const inputs[] = {grad_out, x};
     place.for_each_row(inputs, prepare, use);
   }
   finish_sums(place, rows, /*row_pixels=*/1, numbers, sum, dot, sums, first_counter, results);
@@ -144,12 +144,13 @@ __global__ void __launch_bounds__(kSumsShape.threads, kSumsShape.blocks)
 // means: null where the moments are constants.
 template <class S, int kPack, bool kRelu>
 __global__ void __launch_bounds__(kBackwardShape.threads, kBackwardShape.blocks)
-    backward_kernel(NormRows rows, const S* dy, const S* x, S* dx, NormNumbers<Compute<S>> numbers, const double* means) {
+    backward_kernel(NormRows rows, const S* grad_out, const S* x, S* grad_x, NormNumbers<Compute<S>> numbers,
+                    const double* means) {
   using T = Compute<S>;
   constexpr NormShape kShape = kBackwardShape;
   const NormPlace<kPack, kShape> place(rows);
-  SlopeForm<T, kPack> form;
-  const S* const inputs[] = {dy, x};
+  InputGradForm<T, kPack> form;
+  const S* const inputs[] = {grad_out, x};
   place.for_each_row(
       inputs, [&] { form.prepare(place, rows, numbers, means); },
       [&](int64_t offset, const Pack<S, kPack>* in) {
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(kBackwardShape.threads, kBackwardShape.blocks)
           out.value[k] =
               static_cast<S>(form.template of<kRelu>(static_cast<T>(in[0].value[k]), static_cast<T>(in[1].value[k]), k));
         }
-        store_pack(dx + offset, out);
+        store_pack(grad_x + offset, out);
       });
 }
 

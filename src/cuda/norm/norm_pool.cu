@@ -1,7 +1,7 @@
 // Batch norm + ReLU + 2 x 2 maxima, see kernels/norm/norm_pool.h; the kernels of norm_act.cu by windows of pixels. With s the
 // bytes of x they move
 //   forward   apply: 2.4 s, which write y and the maxima
-//   backward  sums: 2.4 s    dx: 3.4 s, both with the gradients of y and of the maxima
+//   backward  sums: 2.4 s    grad_x: 3.4 s, both with the gradients of y and of the maxima
 // where a pool of its own would read y once more, and write the sum of the gradients and read it twice.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kPoolApplyShape.threads, kPoolApplyShape.block
 
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolSumsShape.threads, kPoolSumsShape.blocks)
-    pool_sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, WindowPlaces pixels, WindowSlopes<S> slopes,
+    pool_sums_kernel(NormRows rows, BlockSums sums, unsigned first_counter, WindowPlaces pixels, WindowGrads<S> grads,
                      const S* x, NormNumbers<Compute<S>> numbers, SumResults<Compute<S>> results) {
   using T = Compute<S>;
   const NormPlace<kPack, kPoolSumsShape> place(rows);
@@ -71,13 +71,13 @@ __global__ void __launch_bounds__(kPoolSumsShape.threads, kPoolSumsShape.blocks)
   OutputForm<T, kPack> form;
   WindowPacks<S, kPack, kPoolSumsShape> packs;
   for_each_window(
-      place, [&](int window) { packs.load(place, pixels, x, slopes, window); }, [&] { form.prepare(place, rows, numbers); },
+      place, [&](int window) { packs.load(place, pixels, x, grads, window); }, [&] { form.prepare(place, rows, numbers); },
       [&](int) {
         packs.for_each(
-            [&](int k, T value, T slope) {
-              if (form.of(value, k) <= T(0)) slope = T(0);
-              sum[k] += slope;
-              dot[k] += slope * (value - form.centre[k]);
+            [&](int k, T value, T grad) {
+              if (form.of(value, k) <= T(0)) grad = T(0);
+              sum[k] += grad;
+              dot[k] += grad * (value - form.centre[k]);
             },
             [](int) {});
       });
@@ -87,21 +87,21 @@ __global__ void __launch_bounds__(kPoolSumsShape.threads, kPoolSumsShape.blocks)
 // means: null where the moments are constants.
 template <class S, int kPack>
 __global__ void __launch_bounds__(kPoolBackwardShape.threads, kPoolBackwardShape.blocks)
-    pool_backward_kernel(NormRows rows, WindowPlaces pixels, WindowSlopes<S> slopes, const S* x, S* dx,
+    pool_backward_kernel(NormRows rows, WindowPlaces pixels, WindowGrads<S> grads, const S* x, S* grad_x,
                          NormNumbers<Compute<S>> numbers, const double* means) {
   using T = Compute<S>;
   const NormPlace<kPack, kPoolBackwardShape> place(rows);
-  SlopeForm<T, kPack> form;
+  InputGradForm<T, kPack> form;
   WindowPacks<S, kPack, kPoolBackwardShape> packs;
   for_each_window(
-      place, [&](int window) { packs.load(place, pixels, x, slopes, window); },
+      place, [&](int window) { packs.load(place, pixels, x, grads, window); },
       [&] { form.prepare(place, rows, numbers, means); },
       [&](int window) {
         const int64_t first = pixels.first(window);
         Pack<S, kPack> out = {};
         packs.for_each(
-            [&](int k, T value, T slope) { out.value[k] = static_cast<S>(form.template of<true>(slope, value, k)); },
-            [&](int tap) { store_pack(dx + (first + pixels.after_first(tap)) * place.channels + place.channel, out); });
+            [&](int k, T value, T grad) { out.value[k] = static_cast<S>(form.template of<true>(grad, value, k)); },
+            [&](int tap) { store_pack(grad_x + (first + pixels.after_first(tap)) * place.channels + place.channel, out); });
       });
 }
 
@@ -120,15 +120,15 @@ const void* next_row(const at::Tensor& x) {
 }
 
 // The gradients in the order that the kernels want.
-struct GivenSlopes {
-  GivenSlopes(const at::Tensor& given_pooled, const at::Tensor& given_positions, const std::optional<at::Tensor>& given_beside)
+struct PoolGrads {
+  PoolGrads(const at::Tensor& given_pooled, const at::Tensor& given_positions, const std::optional<at::Tensor>& given_beside)
       : pooled(in_rows(given_pooled)),
         positions(in_rows(given_positions)),
         beside(given_beside ? in_pitched_rows(*given_beside) : at::Tensor()) {}
   const void* beside_row() const { return beside.defined() ? next_row(beside) : nullptr; }
   const void* beside_data() const { return beside.defined() ? beside.const_data_ptr() : nullptr; }
   template <class S>
-  WindowSlopes<S> all() const {
+  WindowGrads<S> all() const {
     return {pooled.const_data_ptr<S>(), positions.const_data_ptr<uint8_t>(), static_cast<const S*>(beside_data()),
             beside.defined() ? pitch_of(beside) : 0};
   }
@@ -155,45 +155,47 @@ std::tuple<at::Tensor, at::Tensor> norm_pool_cuda(const at::Tensor& given, const
   return {pooled, positions};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> norm_pool_sums_cuda(const at::Tensor& dpooled, const at::Tensor& positions,
-                                                                   const std::optional<at::Tensor>& dy, const at::Tensor& given,
-                                                                   const at::Tensor& moments, const at::Tensor& weight,
-                                                                   const at::Tensor& bias, at::IntArrayRef ends, double eps) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> norm_pool_sums_cuda(const at::Tensor& grad_pooled, const at::Tensor& positions,
+                                                                   const std::optional<at::Tensor>& grad_y,
+                                                                   const at::Tensor& given, const at::Tensor& moments,
+                                                                   const at::Tensor& weight, const at::Tensor& bias,
+                                                                   at::IntArrayRef ends, double eps) {
   const DeviceGuard guard(given.device());
   const at::Tensor x = in_rows(given);
-  const GivenSlopes slopes(dpooled, positions, dy);
-  const at::Tensor means = at::empty_like(moments), weight_grad = at::empty_like(weight), bias_grad = at::empty_like(weight);
-  for_each_launch(x, ends, {x.const_data_ptr(), slopes.pooled.const_data_ptr(), slopes.beside_data(), slopes.beside_row()},
+  const PoolGrads grads(grad_pooled, positions, grad_y);
+  const at::Tensor means = at::empty_like(moments), grad_weight = at::empty_like(weight), grad_bias = at::empty_like(weight);
+  for_each_launch(x, ends, {x.const_data_ptr(), grads.pooled.const_data_ptr(), grads.beside_data(), grads.beside_row()},
                   [&](auto zero, auto pack, size_t first) {
                     using S = decltype(zero);
                     using T = Compute<S>;
                     constexpr NormShape kShape = kPoolSumsShape;
                     const NormRows rows = window_rows(x, ends, first, pack, kSumChannels, kShape);
-                    launch_sums<T>(pool_sums_kernel<S, pack>, rows, pack, kShape, x, windows_of(x), slopes.all<S>(),
+                    launch_sums<T>(pool_sums_kernel<S, pack>, rows, pack, kShape, x, windows_of(x), grads.all<S>(),
                                    x.const_data_ptr<S>(), numbers_of<T>(moments, weight, bias, eps, first),
-                                   results_in<T>(means, weight_grad, bias_grad, first));
+                                   results_in<T>(means, grad_weight, grad_bias, first));
                   });
-  return {means, weight_grad, bias_grad};
+  return {means, grad_weight, grad_bias};
 }
 
-at::Tensor norm_pool_backward_cuda(const at::Tensor& dpooled, const at::Tensor& positions, const std::optional<at::Tensor>& dy,
-                                   const at::Tensor& given, const at::Tensor& moments, const std::optional<at::Tensor>& means,
-                                   const at::Tensor& weight, const at::Tensor& bias, at::IntArrayRef ends, double eps) {
+at::Tensor norm_pool_backward_cuda(const at::Tensor& grad_pooled, const at::Tensor& positions,
+                                   const std::optional<at::Tensor>& grad_y, const at::Tensor& given, const at::Tensor& moments,
+                                   const std::optional<at::Tensor>& means, const at::Tensor& weight, const at::Tensor& bias,
+                                   at::IntArrayRef ends, double eps) {
   const DeviceGuard guard(given.device());
-  const at::Tensor x = in_rows(given), dx = at::empty_like(x), slopes_of = means ? means->contiguous() : at::Tensor();
-  const GivenSlopes slopes(dpooled, positions, dy);
-  for_each_launch(x, ends, {x.const_data_ptr(), slopes.pooled.const_data_ptr(), slopes.beside_data(), slopes.beside_row()},
+  const at::Tensor x = in_rows(given), grad_x = at::empty_like(x), group_means = means ? means->contiguous() : at::Tensor();
+  const PoolGrads grads(grad_pooled, positions, grad_y);
+  for_each_launch(x, ends, {x.const_data_ptr(), grads.pooled.const_data_ptr(), grads.beside_data(), grads.beside_row()},
                   [&](auto zero, auto pack, size_t first) {
                     using S = decltype(zero);
                     using T = Compute<S>;
                     constexpr NormShape kShape = kPoolBackwardShape;
                     const NormRows rows = window_rows(x, ends, first, pack, kMostChannels, kShape);
-                    launch_form<SlopeForm<T, pack>>(pool_backward_kernel<S, pack>, rows, pack, kShape, windows_of(x),
-                                                    slopes.all<S>(), x.const_data_ptr<S>(), dx.mutable_data_ptr<S>(),
-                                                    numbers_of<T>(moments, weight, bias, eps, first),
-                                                    pairs_of(slopes_of, first));
+                    launch_form<InputGradForm<T, pack>>(pool_backward_kernel<S, pack>, rows, pack, kShape, windows_of(x),
+                                                        grads.all<S>(), x.const_data_ptr<S>(), grad_x.mutable_data_ptr<S>(),
+                                                        numbers_of<T>(moments, weight, bias, eps, first),
+                                                        pairs_of(group_means, first));
                   });
-  return dx;
+  return grad_x;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace tessera {
 
 inline constexpr int kMostGroups = 64;  // of one launch
 
-// What a kernel's speed depends on.
+// The numbers that a kernel's speed depends on.
 struct NormShape {
   int threads;           // of a block
   int unroll;            // rows that a thread has on their way at once: some 64 KB per processor hide the memory's latency
@@ -33,7 +33,7 @@ struct NormRows {
   __host__ __device__ int first_row(int group) const { return (group == 0 ? start : ends[group - 1]) * pixels; }
   __host__ __device__ int count(int group) const { return ends[group] * pixels - first_row(group); }
   __host__ __device__ int tiles(int group) const { return (count(group) + tile_rows - 1) / tile_rows; }
-  // As many as run at once, or fewer when each then still has the same number of tiles.
+  // The number of chunks: as many as run at once, or fewer when each then still has the same number of tiles.
   __host__ __device__ int chunks(int group) const {
     const int all = tiles(group), each = (all + most_chunks - 1) / most_chunks;
     return (all + each - 1) / each;

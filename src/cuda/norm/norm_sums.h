@@ -65,7 +65,7 @@ struct BlockSums {
   }
 };
 
-// What the last block of a stretch and a group does: its threads are lanes of channels, each with a part of the chunks.
+// The last block of a stretch and a group, which adds up: its threads are lanes of channels, each with a part of the chunks.
 template <int kPack, NormShape kShape>
 struct LastBlock {
   static constexpr int kAtOnce = 8;  // loads

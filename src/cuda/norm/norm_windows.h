@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "cuda/norm/norm_rows.h"
-#include "kernels/common/compute_type.h"
+#include "kernels/common/host_device.h"
 
 namespace tessera {
 
@@ -38,33 +38,33 @@ __device__ __forceinline__ void for_each_window(const NormPlace<kPack, kShape>& 
 
 // The gradient of a window's pixels: what comes from the maximum, at its place, and what comes beside it.
 template <class S>
-struct WindowSlopes {
+struct WindowGrads {
   const S* pooled;
   const uint8_t* positions;
   const S* beside;  // rows `pitch` numbers apart, or null
   int64_t pitch;
 };
 
-// The thread's channels of a window: x and the slopes.
+// The thread's channels of a window: x and the gradients.
 template <class S, int kPack, NormShape kShape>
 struct WindowPacks {
   using Place = NormPlace<kPack, kShape>;
   using Words = typename Place::template Words<S>;
   using T = Compute<S>;
 
-  __device__ __forceinline__ void load(const Place& place, const WindowPlaces& pixels, const S* x,
-                                       const WindowSlopes<S>& slopes, int window) {
+  __device__ __forceinline__ void load(const Place& place, const WindowPlaces& pixels, const S* x, const WindowGrads<S>& grads,
+                                       int window) {
     const int64_t first = pixels.first(window), pooled_at = window * place.channels + place.channel;
-    pooled = place.load(slopes.pooled + pooled_at);
-    positions = load_pack<kPack>(slopes.positions + pooled_at);
+    pooled = place.load(grads.pooled + pooled_at);
+    positions = load_pack<kPack>(grads.positions + pooled_at);
 #pragma unroll
     for (int tap = 0; tap < kWindowPixels; ++tap) {
       const int64_t pixel = first + pixels.after_first(tap);
       values[tap] = place.load(x + pixel * place.channels + place.channel);
-      beside[tap] = slopes.beside != nullptr ? place.load(slopes.beside + pixel * slopes.pitch + place.channel) : Words{};
+      beside[tap] = grads.beside != nullptr ? place.load(grads.beside + pixel * grads.pitch + place.channel) : Words{};
     }
   }
-  // Calls use(tap, k, x, slope) for all pixels and channels; then(tap) after a pixel's.
+  // Calls use(k, x, gradient) for all pixels and channels; then(tap) after a pixel's.
   template <class Use, class Then>
   __device__ __forceinline__ void for_each(Use&& use, Then&& then) const {
     const auto most = std::bit_cast<Pack<S, kPack>>(pooled);

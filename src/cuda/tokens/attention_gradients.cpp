@@ -1,4 +1,4 @@
-// By cuDNN's graphs of operations; see kernels/tokens/attention_gradients.h.
+// attention_gradients by cuDNN's graphs of operations, see kernels/tokens/attention_backend.h.
 #include <ATen/cudnn/Handle.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-enum Uid : int64_t { kQ = 1, kK, kV, kOut, kSlope, kLogSums, kGradQ, kGradK, kGradV };
+enum Uid : int64_t { kQ = 1, kK, kV, kOut, kGradOut, kLogSums, kGradQ, kGradK, kGradV };
 
 struct Shape {
   c10::DeviceIndex device;
@@ -51,8 +51,8 @@ std::shared_ptr<fe::graph::Graph> build(const Shape& shape, cudnnHandle_t handle
                            .set_name("attention")
                            .set_attn_scale(1.0F / std::sqrt(static_cast<float>(shape.width)))
                            .set_deterministic_algorithm(shape.fixed_order);
-  auto gradients =
-      graph->sdpa_backward(tensor(kQ, 3), tensor(kK, 3), tensor(kV, 3), tensor(kOut, 1), tensor(kSlope, 1), log_sums, options);
+  auto gradients = graph->sdpa_backward(tensor(kQ, 3), tensor(kK, 3), tensor(kV, 3), tensor(kOut, 1), tensor(kGradOut, 1),
+                                        log_sums, options);
   for (size_t i = 0; i < 3; ++i)
     gradients[i]
         ->set_output(true)
@@ -69,7 +69,7 @@ std::shared_ptr<fe::graph::Graph> plan(const Shape& shape, cudnnHandle_t handle)
   return found != plans.end() ? found->second : plans.emplace(shape, build(shape, handle)).first->second;
 }
 
-at::Tensor attention_gradients_cuda(const at::Tensor& slope, const at::Tensor& qkv, const at::Tensor& out,
+at::Tensor attention_gradients_cuda(const at::Tensor& grad_out, const at::Tensor& qkv, const at::Tensor& out,
                                     const at::Tensor& log_sums, int64_t heads, bool fixed_order) {
   const c10::cuda::CUDAGuard guard(qkv.device());
   const int64_t width = qkv.size(2) / (3 * heads);
@@ -77,18 +77,23 @@ at::Tensor attention_gradients_cuda(const at::Tensor& slope, const at::Tensor& q
   cudnnHandle_t handle = at::native::getCudnnHandle();
   const auto graph = plan(shape, handle);
   if (graph == nullptr) return {};
-  const at::Tensor gradient = at::empty_like(qkv);
+  const at::Tensor grad_qkv = at::empty_like(qkv);
   const at::Tensor workspace = at::empty({graph->get_workspace_size()}, qkv.options().dtype(at::kByte));
   const auto part = [&](const at::Tensor& whole, int64_t i) {
     return static_cast<void*>(static_cast<char*>(whole.data_ptr()) + i * heads * width * whole.element_size());
   };
-  std::unordered_map<int64_t, void*> places{
-      {kQ, part(qkv, 0)},          {kK, part(qkv, 1)},          {kV, part(qkv, 2)},
-      {kOut, out.data_ptr()},      {kSlope, slope.data_ptr()},  {kLogSums, log_sums.data_ptr()},
-      {kGradQ, part(gradient, 0)}, {kGradK, part(gradient, 1)}, {kGradV, part(gradient, 2)}};
+  std::unordered_map<int64_t, void*> places{{kQ, part(qkv, 0)},
+                                            {kK, part(qkv, 1)},
+                                            {kV, part(qkv, 2)},
+                                            {kOut, out.data_ptr()},
+                                            {kGradOut, grad_out.data_ptr()},
+                                            {kLogSums, log_sums.data_ptr()},
+                                            {kGradQ, part(grad_qkv, 0)},
+                                            {kGradK, part(grad_qkv, 1)},
+                                            {kGradV, part(grad_qkv, 2)}};
   auto status = graph->execute(handle, places, workspace.data_ptr());
   TORCH_CHECK(status.is_good(), "cuDNN's attention failed: ", status.get_message());
-  return gradient;
+  return grad_qkv;
 }
 
 }  // namespace

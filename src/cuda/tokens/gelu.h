@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// The normal distribution at x: the share that lies below x, and its density without the factor 1 / sqrt(2 pi).
+// The normal distribution at x: the probability below x, and its density without the factor 1 / sqrt(2 pi).
 template <class T>
 struct Normal {
   T below, density;
@@ -16,8 +16,8 @@ __device__ __forceinline__ Normal<double> normal_at(double x) {
 }
 
 // GELU is the one kernel here that arithmetic can hold up: CUDA's erf alone has some 40 instructions, and the density needs
-// its exponential again. Instead, the tail's share behind |x| over the density there is a polynomial in 1 / (1 + 0.36 |x|): a
-// minimax fit on [0, 12], with an error below 7e-7 of the value, so that also small shares keep their digits.
+// its exponential again. Instead, the tail's probability behind |x| over the density there is a polynomial in 1 / (1 + 0.36
+// |x|): a minimax fit on [0, 12], with an error below 7e-7 of the value, so that small probabilities keep their digits too.
 __device__ __forceinline__ Normal<float> normal_at(float x) {
   const float density = exp2_fast(x * x * -0.72134752F);
   const float t = reciprocal_fast(std::fma(std::fabs(x), 0.36F, 1.0F));
@@ -37,9 +37,9 @@ __device__ __forceinline__ T gelu(T x) {
   return x * normal_at(x).below;
 }
 
-// Its derivative.
+// The derivative of gelu.
 template <class T>
-__device__ __forceinline__ T gelu_slope(T x) {
+__device__ __forceinline__ T gelu_derivative(T x) {
   const Normal<T> normal = normal_at(x);
   return normal.below + x * T(0.39894228040143267794) * normal.density;
 }

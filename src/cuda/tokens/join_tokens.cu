@@ -71,12 +71,12 @@ __global__ void __launch_bounds__(kJoinThreads) join_tokens_kernel(JoinTokens<T,
 template <class T, class P>
 struct JoinTokensBackward {
   TokenPlaces places;
-  const T* slope;
-  P* patches;
-  T *tokens, *positions;  // positions may be null
+  const T* grad_out;
+  P* grad_patches;
+  T *grad_tokens, *grad_positions;  // grad_positions may be null
 };
 
-// Traffic: the slope read once, the patches' gradient written once.
+// Traffic: grad_out read once, the patches' gradient written once.
 template <int kSize, class T, class P>
 __global__ void __launch_bounds__(kJoinThreads) join_tokens_backward_kernel(JoinTokensBackward<T, P> a) {
   const TokenPlaces& places = a.places;
@@ -84,30 +84,30 @@ __global__ void __launch_bounds__(kJoinThreads) join_tokens_backward_kernel(Join
   const int packs = places.width / kSize, place = static_cast<int>(index / packs),
             column = static_cast<int>(index % packs) * kSize;
   if (place >= places.count()) return;
-  const T* const from = a.slope + int64_t{place} * places.width + column;
+  const T* const from = a.grad_out + int64_t{place} * places.width + column;
   const int64_t step = int64_t{places.count()} * places.width, to_step = int64_t{places.patches} * places.width;
-  P* const to = places.shared(place) ? nullptr : a.patches + int64_t{place - places.before} * places.width + column;
+  P* const to = places.shared(place) ? nullptr : a.grad_patches + int64_t{place - places.before} * places.width + column;
   Pack<T, kSize> total{};
   constexpr int kAhead = 8;
   for (int64_t begin = 0; begin < places.samples; begin += kAhead) {
-    Pack<T, kSize> slope[kAhead]{};
+    Pack<T, kSize> grad_out[kAhead]{};
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      if (begin + i < places.samples) slope[i] = load_pack<kSize>(from + (begin + i) * step);
+      if (begin + i < places.samples) grad_out[i] = load_pack<kSize>(from + (begin + i) * step);
     }
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       if (begin + i >= places.samples) continue;
       Pack<P, kSize> patch{};
       for (int k = 0; k < kSize; ++k) {
-        total.value[k] += slope[i].value[k];
-        patch.value[k] = static_cast<P>(slope[i].value[k]);
+        total.value[k] += grad_out[i].value[k];
+        patch.value[k] = static_cast<P>(grad_out[i].value[k]);
       }
       if (to != nullptr) store_pack(to + (begin + i) * to_step, patch);
     }
   }
-  if (places.shared(place)) store_pack(a.tokens + int64_t{places.token(place)} * places.width + column, total);
-  if (a.positions != nullptr) store_pack(a.positions + int64_t{place} * places.width + column, total);
+  if (places.shared(place)) store_pack(a.grad_tokens + int64_t{places.token(place)} * places.width + column, total);
+  if (a.grad_positions != nullptr) store_pack(a.grad_positions + int64_t{place} * places.width + column, total);
 }
 
 // Starts the kernel with packs where all pointers allow it, else the other.
@@ -140,27 +140,29 @@ at::Tensor join_tokens_cuda(const at::Tensor& patches, const at::Tensor& tokens,
   return out;
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> join_tokens_backward_cuda(const at::Tensor& slope, int64_t tokens,
+std::tuple<at::Tensor, at::Tensor, at::Tensor> join_tokens_backward_cuda(const at::Tensor& grad_out, int64_t tokens,
                                                                          at::ScalarType patch_type, bool tokens_first,
                                                                          bool positions) {
-  const DeviceGuard guard(slope.device());
-  const int64_t patches = slope.size(1) - tokens, width = slope.size(2);
-  const at::Tensor dpatches = at::empty({slope.size(0), patches, width}, slope.options().dtype(patch_type)),
-                   dtokens = at::empty({tokens, width}, slope.options()),
-                   dpositions = positions ? at::empty({patches + tokens, width}, slope.options()) : at::Tensor();
-  const TokenPlaces places{slope.size(0), static_cast<int>(tokens_first ? tokens : 0), static_cast<int>(patches),
+  const DeviceGuard guard(grad_out.device());
+  const int64_t patches = grad_out.size(1) - tokens, width = grad_out.size(2);
+  const at::Tensor grad_patches = at::empty({grad_out.size(0), patches, width}, grad_out.options().dtype(patch_type)),
+                   grad_tokens = at::empty({tokens, width}, grad_out.options()),
+                   grad_positions = positions ? at::empty({patches + tokens, width}, grad_out.options()) : at::Tensor();
+  const TokenPlaces places{grad_out.size(0), static_cast<int>(tokens_first ? tokens : 0), static_cast<int>(patches),
                            static_cast<int>(tokens), static_cast<int>(width)};
-  if (int64_t{places.count()} * width == 0) return {dpatches, dtokens, dpositions};
-  AT_DISPATCH_FLOATING_TYPES(slope.scalar_type(), "join_tokens_backward", [&] {
+  if (int64_t{places.count()} * width == 0) return {grad_patches, grad_tokens, grad_positions};
+  AT_DISPATCH_FLOATING_TYPES(grad_out.scalar_type(), "join_tokens_backward", [&] {
     using T = scalar_t;
     with_short_type<T>(patch_type, [&]<class P>(P) {
-      const JoinTokensBackward<T, P> a{places, slope.const_data_ptr<T>(), dpatches.mutable_data_ptr<P>(),
-                                       dtokens.mutable_data_ptr<T>(), positions ? dpositions.mutable_data_ptr<T>() : nullptr};
+      const JoinTokensBackward<T, P> a{places, grad_out.const_data_ptr<T>(), grad_patches.mutable_data_ptr<P>(),
+                                       grad_tokens.mutable_data_ptr<T>(),
+                                       positions ? grad_positions.mutable_data_ptr<T>() : nullptr};
       constexpr int kSize = 16 / sizeof(T);
-      run_joined(a, is_aligned(a.slope), kSize, join_tokens_backward_kernel<kSize, T, P>, join_tokens_backward_kernel<1, T, P>);
+      run_joined(a, is_aligned(a.grad_out), kSize, join_tokens_backward_kernel<kSize, T, P>,
+                 join_tokens_backward_kernel<1, T, P>);
     });
   });
-  return {dpatches, dtokens, dpositions};
+  return {grad_patches, grad_tokens, grad_positions};
 }
 
 }  // namespace

@@ -3,16 +3,16 @@
 
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
-#include "kernels/common/compute_type.h"
+#include "kernels/common/host_device.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kUnitWarps = 8;
+constexpr int kNormalizeWarps = 8;
 
 template <class T>
-struct UnitArgs {
-  const T *x, *slope;
+struct NormalizeArgs {
+  const T *x, *grad_out;
   T* out;
   int64_t rows;
   int width;
@@ -21,10 +21,10 @@ struct UnitArgs {
 // A warp owns a row and reads it twice, the second time from the nearest cache: a row of 768 is 1.5 kB.
 // Traffic: x read once, the result written once.
 template <int kSize, class T>
-__global__ void __launch_bounds__(32 * kUnitWarps) unit_rows_kernel(UnitArgs<T> a) {
+__global__ void __launch_bounds__(32 * kNormalizeWarps) l2_normalize_kernel(NormalizeArgs<T> a) {
   using C = Compute<T>;
   const int lane = threadIdx.x % 32;
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * kUnitWarps + threadIdx.x / 32, begin = row * a.width;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * kNormalizeWarps + threadIdx.x / 32, begin = row * a.width;
   if (row >= a.rows) return;
   C squares = 0;
 #pragma unroll 4
@@ -41,62 +41,63 @@ __global__ void __launch_bounds__(32 * kUnitWarps) unit_rows_kernel(UnitArgs<T> 
   }
 }
 
-// Traffic: x and the slope read once, x's gradient written once.
+// Traffic: x and grad_out read once, x's gradient written once.
 template <int kSize, class T>
-__global__ void __launch_bounds__(32 * kUnitWarps) unit_rows_backward_kernel(UnitArgs<T> a) {
+__global__ void __launch_bounds__(32 * kNormalizeWarps) l2_normalize_backward_kernel(NormalizeArgs<T> a) {
   using C = Compute<T>;
   const int lane = threadIdx.x % 32;
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * kUnitWarps + threadIdx.x / 32, begin = row * a.width;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * kNormalizeWarps + threadIdx.x / 32, begin = row * a.width;
   if (row >= a.rows) return;
   C squares = 0, products = 0;
 #pragma unroll 4
   for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
-    const Pack<T, kSize> x = load_pack<kSize>(a.x + begin + at), slope = load_pack<kSize>(a.slope + begin + at);
+    const Pack<T, kSize> x = load_pack<kSize>(a.x + begin + at), grad_out = load_pack<kSize>(a.grad_out + begin + at);
     for (int k = 0; k < kSize; ++k) {
       squares += static_cast<C>(x.value[k]) * static_cast<C>(x.value[k]);
-      products += static_cast<C>(x.value[k]) * static_cast<C>(slope.value[k]);
+      products += static_cast<C>(x.value[k]) * static_cast<C>(grad_out.value[k]);
     }
   }
   squares = warp_sum(squares);
-  const C share = warp_sum(products) / squares, scale = C(1) / sqrt(squares);
+  const C projection = warp_sum(products) / squares, scale = C(1) / sqrt(squares);
 #pragma unroll 4
   for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
     Pack<T, kSize> x = load_pack<kSize>(a.x + begin + at);
-    const Pack<T, kSize> slope = load_pack<kSize>(a.slope + begin + at);
+    const Pack<T, kSize> grad_out = load_pack<kSize>(a.grad_out + begin + at);
     for (int k = 0; k < kSize; ++k)
-      x.value[k] = static_cast<T>((static_cast<C>(slope.value[k]) - static_cast<C>(x.value[k]) * share) * scale);
+      x.value[k] = static_cast<T>((static_cast<C>(grad_out.value[k]) - static_cast<C>(x.value[k]) * projection) * scale);
     store_pack(a.out + begin + at, x);
   }
 }
 
 // kernels: with packs, and without.
 template <class T>
-void run_unit(const UnitArgs<T>& a, void (*packs)(UnitArgs<T>), void (*singles)(UnitArgs<T>)) {
+void launch_rows(const NormalizeArgs<T>& a, void (*packs)(NormalizeArgs<T>), void (*singles)(NormalizeArgs<T>)) {
   const bool fit =
-      a.width % (16 / static_cast<int>(sizeof(T))) == 0 && is_aligned(a.x) && is_aligned(a.slope) && is_aligned(a.out);
-  launch(fit ? packs : singles, blocks_for(a.rows, kUnitWarps), 32 * kUnitWarps, 0, a);
+      a.width % (16 / static_cast<int>(sizeof(T))) == 0 && is_aligned(a.x) && is_aligned(a.grad_out) && is_aligned(a.out);
+  launch(fit ? packs : singles, blocks_for(a.rows, kNormalizeWarps), 32 * kNormalizeWarps, 0, a);
 }
 
-at::Tensor unit_rows_cuda(const at::Tensor& x) {
+at::Tensor l2_normalize_rows_cuda(const at::Tensor& x) {
   const DeviceGuard guard(x.device());
   const at::Tensor out = at::empty_like(x);
   if (x.numel() == 0) return out;
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "unit_rows", [&] {
-    run_unit<scalar_t>({x.const_data_ptr<scalar_t>(), nullptr, out.mutable_data_ptr<scalar_t>(), x.numel() / x.size(-1),
-                        static_cast<int>(x.size(-1))},
-                       unit_rows_kernel<16 / sizeof(scalar_t), scalar_t>, unit_rows_kernel<1, scalar_t>);
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "l2_normalize_rows", [&] {
+    launch_rows<scalar_t>({x.const_data_ptr<scalar_t>(), nullptr, out.mutable_data_ptr<scalar_t>(), x.numel() / x.size(-1),
+                           static_cast<int>(x.size(-1))},
+                          l2_normalize_kernel<16 / sizeof(scalar_t), scalar_t>, l2_normalize_kernel<1, scalar_t>);
   });
   return out;
 }
 
-at::Tensor unit_rows_backward_cuda(const at::Tensor& slope, const at::Tensor& x) {
+at::Tensor l2_normalize_rows_backward_cuda(const at::Tensor& grad_out, const at::Tensor& x) {
   const DeviceGuard guard(x.device());
   const at::Tensor out = at::empty_like(x);
   if (x.numel() == 0) return out;
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "unit_rows_backward", [&] {
-    run_unit<scalar_t>({x.const_data_ptr<scalar_t>(), slope.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(),
-                        x.numel() / x.size(-1), static_cast<int>(x.size(-1))},
-                       unit_rows_backward_kernel<16 / sizeof(scalar_t), scalar_t>, unit_rows_backward_kernel<1, scalar_t>);
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "l2_normalize_rows_backward", [&] {
+    launch_rows<scalar_t>({x.const_data_ptr<scalar_t>(), grad_out.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(),
+                           x.numel() / x.size(-1), static_cast<int>(x.size(-1))},
+                          l2_normalize_backward_kernel<16 / sizeof(scalar_t), scalar_t>,
+                          l2_normalize_backward_kernel<1, scalar_t>);
   });
   return out;
 }
@@ -104,8 +105,8 @@ at::Tensor unit_rows_backward_cuda(const at::Tensor& slope, const at::Tensor& x)
 }  // namespace
 
 TSR_CUDA_OPS(m) {
-  m.impl("unit_rows", unit_rows_cuda);
-  m.impl("unit_rows_backward", unit_rows_backward_cuda);
+  m.impl("l2_normalize_rows", l2_normalize_rows_cuda);
+  m.impl("l2_normalize_rows_backward", l2_normalize_rows_backward_cuda);
 }
 
 }  // namespace tessera

@@ -18,12 +18,12 @@
 namespace tessera {
 namespace {
 
-// Of the backward pass; fixed: the order of sums must not depend on the GPU. Each of the 132 multiprocessors of an H200 has
-// room for three, so that there all end together.
+// Blocks of the backward pass; fixed, as the order of sums must not depend on the GPU. Each of the 132 multiprocessors of an
+// H200 holds three, so that there all end together.
 constexpr int64_t kMostNormBlocks = 396;
 constexpr size_t kMostSharedBytes = kLayerNormBytes;
 
-// As many warps as the shared memory of a block has room for.
+// The warps whose rows fit into the shared memory of a block.
 int row_warps(size_t bytes_per_row) {
   TORCH_CHECK(bytes_per_row <= kMostSharedBytes, "rows of LayerNorm are too wide for the GPU's kernel");
   return static_cast<int>(std::min<size_t>(kRowWarps, kMostSharedBytes / bytes_per_row));
@@ -103,7 +103,8 @@ Five add_layer_norm_cuda(const at::Tensor& x, const Optional& branch, const Opti
 template <class T, class B, class O>
 void run_backward(const NormBackward<T, B, O>& a, unsigned blocks, int warps) {
   constexpr int kSize = 16 / sizeof(T);
-  const bool packs = packs_fit(a.width, kSize, {a.slope.first, a.slope.rest, a.sum_slope, a.sum, a.weight, a.dx, a.dbranch});
+  const bool packs =
+      packs_fit(a.width, kSize, {a.grad_out.first, a.grad_out.rest, a.grad_sum, a.sum, a.weight, a.grad_x, a.grad_branch});
   launch(packs ? layer_norm_backward_kernel<kSize, T, B, O> : layer_norm_backward_kernel<1, T, B, O>, blocks,
          32u * static_cast<unsigned>(warps), 4 * sizeof(T) * static_cast<size_t>(a.width) * static_cast<size_t>(warps), a);
 }
@@ -114,20 +115,20 @@ void run_staged(const NormBackward<float, B, B>& a, unsigned blocks, bool branch
   launch(staged.kernel, blocks, 32 * kRowWarps, staged.shared_bytes, a);
 }
 
-Five add_layer_norm_backward_cuda(const Optional& slope, const Optional& rest_slope, const Optional& sum_slope,
+Five add_layer_norm_backward_cuda(const Optional& grad_out, const Optional& grad_rest, const Optional& grad_sum,
                                   const at::Tensor& sum, const at::Tensor& mean, const at::Tensor& rstd,
                                   const at::Tensor& weight, at::ScalarType branch_type, int64_t head, bool branch_sums) {
   const DeviceGuard guard(sum.device());
   const Tokens tokens = tokens_of(sum, head);
   const int64_t width = tokens.width;
-  const at::ScalarType slope_type = (slope ? slope : rest_slope)->scalar_type();
+  const at::ScalarType grad_type = (grad_out ? grad_out : grad_rest)->scalar_type();
   const bool own_branch = branch_type != sum.scalar_type();
-  const at::Tensor dx = at::empty_like(sum);
-  const at::Tensor dbranch = own_branch ? at::empty(sum.sizes(), sum.options().dtype(branch_type)) : dx;
-  if (tokens.rows == 0) return {dx, dbranch, at::zeros_like(weight), at::zeros_like(weight), at::zeros_like(weight)};
+  const at::Tensor grad_x = at::empty_like(sum);
+  const at::Tensor grad_branch = own_branch ? at::empty(sum.sizes(), sum.options().dtype(branch_type)) : grad_x;
+  if (tokens.rows == 0) return {grad_x, grad_branch, at::zeros_like(weight), at::zeros_like(weight), at::zeros_like(weight)};
   const auto aligned = [](const Optional& x) { return !x || is_aligned(x->const_data_ptr()); };
-  const bool staged = sum.scalar_type() == at::kFloat && (!own_branch || branch_type == slope_type) && width % 4 == 0 &&
-                      width <= kRegisterWidth && aligned(slope) && aligned(rest_slope) && aligned(sum_slope) && aligned(sum) &&
+  const bool staged = sum.scalar_type() == at::kFloat && (!own_branch || branch_type == grad_type) && width % 4 == 0 &&
+                      width <= kRegisterWidth && aligned(grad_out) && aligned(grad_rest) && aligned(grad_sum) && aligned(sum) &&
                       aligned(weight);
   const int64_t sums = staged && branch_sums ? 3 : 2;
   const at::Tensor gradients = at::empty({sums, width}, sum.options());
@@ -136,15 +137,15 @@ Five add_layer_norm_backward_cuda(const Optional& slope, const Optional& rest_sl
     const int warps = staged ? kRowWarps : row_warps(4 * sizeof(T) * static_cast<size_t>(width));
     const int64_t blocks = std::min((tokens.rows + warps - 1) / warps, kMostNormBlocks);
     const at::Tensor parts = at::empty({blocks, sums, width}, sum.options());
-    with_short_type<T>(slope_type, [&]<class O>(O) {
+    with_short_type<T>(grad_type, [&]<class O>(O) {
       const auto arguments = [&]<class B>(B* to_branch) {
-        return NormBackward<T, B, O>{rows_in(pointer<O>(slope), pointer<O>(rest_slope), tokens),
-                                     pointer<T>(sum_slope),
+        return NormBackward<T, B, O>{rows_in(pointer<O>(grad_out), pointer<O>(grad_rest), tokens),
+                                     pointer<T>(grad_sum),
                                      sum.const_data_ptr<T>(),
                                      mean.const_data_ptr<T>(),
                                      rstd.const_data_ptr<T>(),
                                      weight.const_data_ptr<T>(),
-                                     dx.mutable_data_ptr<T>(),
+                                     grad_x.mutable_data_ptr<T>(),
                                      to_branch,
                                      parts.mutable_data_ptr<T>(),
                                      tokens.rows,
@@ -152,19 +153,19 @@ Five add_layer_norm_backward_cuda(const Optional& slope, const Optional& rest_sl
       };
       if constexpr (std::is_same_v<T, float>) {
         if (staged)
-          return run_staged<O>(arguments(own_branch ? dbranch.mutable_data_ptr<O>() : static_cast<O*>(nullptr)),
+          return run_staged<O>(arguments(own_branch ? grad_branch.mutable_data_ptr<O>() : static_cast<O*>(nullptr)),
                                static_cast<unsigned>(blocks), branch_sums);
       }
       with_short_type<T>(branch_type, [&]<class B>(B) {
-        run_backward(arguments(own_branch ? dbranch.mutable_data_ptr<B>() : static_cast<B*>(nullptr)),
+        run_backward(arguments(own_branch ? grad_branch.mutable_data_ptr<B>() : static_cast<B*>(nullptr)),
                      static_cast<unsigned>(blocks), warps);
       });
     });
     column_sums(parts.const_data_ptr<T>(), gradients.mutable_data_ptr<T>(), blocks, sums * width);
   });
-  at::Tensor of_branch;
-  if (branch_sums) of_branch = staged ? gradients.select(0, 2) : dx.view({-1, width}).sum(0);
-  return {dx, dbranch, gradients.select(0, 0), gradients.select(0, 1), of_branch};
+  at::Tensor grad_branch_bias;
+  if (branch_sums) grad_branch_bias = staged ? gradients.select(0, 2) : grad_x.view({-1, width}).sum(0);
+  return {grad_x, grad_branch, gradients.select(0, 0), gradients.select(0, 1), grad_branch_bias};
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
 #include "cuda/tokens/layer_norm_forward.h"
-#include "cuda/tokens/token_rows.h"
 
 namespace tessera {
 
@@ -12,12 +11,12 @@ namespace tessera {
 
 template <class T, class B, class O>
 struct NormBackward {
-  TokenRows<const O> slope;
-  const T* sum_slope;  // may be null
+  TokenRows<const O> grad_out;
+  const T* grad_sum;  // may be null
   const T *sum, *mean, *rstd, *weight;
-  T* dx;
-  B* dbranch;  // null where dx serves
-  T* parts;    // (blocks, 2 or 3, width): this block's share of the gradients of weight, bias and maybe the branch's bias
+  T* grad_x;
+  B* grad_branch;  // null where grad_x serves
+  T* parts;        // (blocks, 2 or 3, width): this block's part of the gradients of weight, bias and maybe the branch's bias
   int64_t rows;
   int width;
 };
@@ -34,16 +33,16 @@ __device__ __forceinline__ void leave_norm_sums(const T* first, int stride, T* p
   }
 }
 
-// dx = rstd (g - mean(g) - y mean(g y)) with g = slope * weight, y = (x - mean) rstd. A block's warps take rows in turn, and
-// sum up slope * y and slope over theirs for the gradients of weight and bias. Traffic per value, float32 x with a bfloat16
-// branch and slope: 16 bytes (2 + 4 + 4 read, 4 + 2 written).
+// grad_x = rstd (g - mean(g) - y mean(g y)) with g = grad_out * weight, y = (x - mean) rstd. A block's warps take rows in turn,
+// and sum up grad_out * y and grad_out over theirs for the gradients of weight and bias. Traffic per value, float32 x with a
+// bfloat16 branch and grad_out: 16 bytes (2 + 4 + 4 read, 4 + 2 written).
 
-// For rows of any width: a warp has the row's slope and y, and its sums, in shared memory.
+// For rows of any width: a warp has the row of grad_out, y and the sums in shared memory.
 template <int kSize, class T, class B, class O>
 __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(NormBackward<T, B, O> a) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  T* const slopes = shared_memory<T>() + static_cast<int64_t>(warp) * 4 * a.width;
-  T* const ys = slopes + a.width;
+  T* const grads = shared_memory<T>() + static_cast<int64_t>(warp) * 4 * a.width;
+  T* const ys = grads + a.width;
   T* const sums = ys + a.width;  // (2, width)
   const T count = static_cast<T>(a.width);
   for (int at = lane; at < 2 * a.width; at += 32) sums[at] = 0;
@@ -51,28 +50,28 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(Nor
   for (int64_t row = static_cast<int64_t>(blockIdx.x) * warps + warp; row < a.rows; row += int64_t{gridDim.x} * warps) {
     const T mean = a.mean[row], rstd = a.rstd[row];
     const int64_t begin = row * a.width;
-    const O* const slopes_from = a.slope.row(row);
+    const O* const grad_row = a.grad_out.row(row);
     T g_total = 0, gy_total = 0;
     for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
-      Pack<O, kSize> slope{};
-      if (slopes_from != nullptr) slope = load_pack<kSize>(slopes_from + at);
+      Pack<O, kSize> grad_out{};
+      if (grad_row != nullptr) grad_out = load_pack<kSize>(grad_row + at);
       const Pack<T, kSize> x = load_pack<kSize>(a.sum + begin + at), weight = load_pack<kSize>(a.weight + at);
       Pack<T, kSize> y, d;
       for (int k = 0; k < kSize; ++k) {
         y.value[k] = (x.value[k] - mean) * rstd;
-        d.value[k] = static_cast<T>(slope.value[k]);
+        d.value[k] = static_cast<T>(grad_out.value[k]);
         g_total += d.value[k] * weight.value[k];
         gy_total += d.value[k] * weight.value[k] * y.value[k];
       }
       store_pack(ys + at, y);
-      store_pack(slopes + at, d);
+      store_pack(grads + at, d);
     }
     const T g_mean = warp_sum(g_total) / count, gy_mean = warp_sum(gy_total) / count;
     for (int at = lane * kSize; at < a.width; at += 32 * kSize) {
-      const Pack<T, kSize> y = load_pack<kSize>(ys + at), d = load_pack<kSize>(slopes + at),
+      const Pack<T, kSize> y = load_pack<kSize>(ys + at), d = load_pack<kSize>(grads + at),
                            weight = load_pack<kSize>(a.weight + at);
       Pack<T, kSize> weight_sum = load_pack<kSize>(sums + at), bias_sum = load_pack<kSize>(sums + a.width + at), dx{};
-      if (a.sum_slope != nullptr) dx = load_pack<kSize>(a.sum_slope + begin + at);
+      if (a.grad_sum != nullptr) dx = load_pack<kSize>(a.grad_sum + begin + at);
       Pack<B, kSize> dbranch;
       for (int k = 0; k < kSize; ++k) {
         dx.value[k] += rstd * (d.value[k] * weight.value[k] - g_mean - y.value[k] * gy_mean);
@@ -80,8 +79,8 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(Nor
         weight_sum.value[k] += d.value[k] * y.value[k];
         bias_sum.value[k] += d.value[k];
       }
-      store_pack(a.dx + begin + at, dx);
-      if (a.dbranch != nullptr) store_pack(a.dbranch + begin + at, dbranch);
+      store_pack(a.grad_x + begin + at, dx);
+      if (a.grad_branch != nullptr) store_pack(a.grad_branch + begin + at, dbranch);
       store_pack(sums + at, weight_sum);
       store_pack(sums + a.width + at, bias_sum);
     }
@@ -89,40 +88,40 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_backward_kernel(Nor
   leave_norm_sums(shared_memory<T>() + 2 * a.width, 4 * a.width, a.parts, 2 * a.width);
 }
 
-// What a warp needs of a row, each lane's values at the lane's own places.
+// The values of a row that a warp needs, each lane's at the lane's own places.
 template <int kPacks, class B>
 struct NormStage {
-  Pack<float, 4> sum[kPacks][32], sum_slope[kPacks][32];
-  Pack<B, 4> slope[kPacks][32];
+  Pack<float, 4> sum[kPacks][32], grad_sum[kPacks][32];
+  Pack<B, 4> grad_out[kPacks][32];
 };
 
 // For rows of up to 128 * kPacks float32 values, in packs. A warp's sums live in registers; its next row is on the way to
-// shared memory while it computes with one. kBranchSums: also the sums of dx, the gradient of the bias that was added to the
-// branch.
+// shared memory while it computes with one. kBranchSums: also the sums of grad_x, the gradient of the bias that was added to
+// the branch.
 template <int kPacks, bool kBranchSums, class B>
 __global__ void __launch_bounds__(32 * kRowWarps, kPacks > 6 ? 2 : 3)
     layer_norm_backward_staged_kernel(NormBackward<float, B, B> a) {
   constexpr int kSize = 4;
   using Stage = NormStage<kPacks, B>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  const float share = 1.0F / static_cast<float>(a.width);
+  const float inverse_width = 1.0F / static_cast<float>(a.width);
   const int64_t step = int64_t{gridDim.x} * warps;
   Stage* const stages = shared_memory<Stage>() + 2 * warp;
   Pack<float, kSize> weight[kPacks] = {}, weight_sum[kPacks] = {}, bias_sum[kPacks] = {}, branch_sum[kPacks] = {};
   float mean = 0, rstd = 0;
   const auto fetch = [&](int64_t row, Stage& stage) {
-    const B* const slope = a.slope.row(row);
+    const B* const grad_out = a.grad_out.row(row);
     const int64_t begin = row * a.width;
 #pragma unroll
     for (int i = 0; i < kPacks; ++i) {
       const int column = (32 * i + lane) * kSize;
       if (column >= a.width) continue;
       begin_pack_copy(&stage.sum[i][lane], a.sum + begin + column);
-      if (a.sum_slope != nullptr) begin_pack_copy(&stage.sum_slope[i][lane], a.sum_slope + begin + column);
-      if (slope != nullptr) {
-        begin_pack_copy(&stage.slope[i][lane], slope + column);
+      if (a.grad_sum != nullptr) begin_pack_copy(&stage.grad_sum[i][lane], a.grad_sum + begin + column);
+      if (grad_out != nullptr) {
+        begin_pack_copy(&stage.grad_out[i][lane], grad_out + column);
       } else {
-        stage.slope[i][lane] = {};
+        stage.grad_out[i][lane] = {};
       }
     }
     end_copy_group();
@@ -149,34 +148,35 @@ __global__ void __launch_bounds__(32 * kRowWarps, kPacks > 6 ? 2 : 3)
 #pragma unroll
     for (int i = 0; i < kPacks; ++i) {
       if ((32 * i + lane) * kSize >= a.width) continue;
-      const Pack<B, kSize> slope = stage.slope[i][lane];
+      const Pack<B, kSize> grad_out = stage.grad_out[i][lane];
       const Pack<float, kSize> x = stage.sum[i][lane];
       for (int k = 0; k < kSize; ++k) {
-        const float d = static_cast<float>(slope.value[k]), y = (x.value[k] - own_mean) * own_rstd, g = d * weight[i].value[k];
+        const float d = static_cast<float>(grad_out.value[k]), y = (x.value[k] - own_mean) * own_rstd,
+                    g = d * weight[i].value[k];
         weight_sum[i].value[k] += d * y;
         bias_sum[i].value[k] += d;
         g_total += g;
         gy_total += g * y;
       }
     }
-    const float g_mean = warp_sum(g_total) * share, gy_mean = warp_sum(gy_total) * share;
+    const float g_mean = warp_sum(g_total) * inverse_width, gy_mean = warp_sum(gy_total) * inverse_width;
 #pragma unroll
     for (int i = 0; i < kPacks; ++i) {
       const int column = (32 * i + lane) * kSize;
       if (column >= a.width) continue;
-      const Pack<B, kSize> slope = stage.slope[i][lane];
+      const Pack<B, kSize> grad_out = stage.grad_out[i][lane];
       const Pack<float, kSize> x = stage.sum[i][lane];
       Pack<float, kSize> dx{};
-      if (a.sum_slope != nullptr) dx = stage.sum_slope[i][lane];
+      if (a.grad_sum != nullptr) dx = stage.grad_sum[i][lane];
       Pack<B, kSize> dbranch;
       for (int k = 0; k < kSize; ++k) {
-        const float g = static_cast<float>(slope.value[k]) * weight[i].value[k], y = (x.value[k] - own_mean) * own_rstd;
+        const float g = static_cast<float>(grad_out.value[k]) * weight[i].value[k], y = (x.value[k] - own_mean) * own_rstd;
         dx.value[k] += own_rstd * (g - g_mean - y * gy_mean);
         dbranch.value[k] = static_cast<B>(dx.value[k]);
         if constexpr (kBranchSums) branch_sum[i].value[k] += dx.value[k];
       }
-      store_pack(a.dx + row * a.width + column, dx);
-      if (a.dbranch != nullptr) store_pack(a.dbranch + row * a.width + column, dbranch);
+      store_pack(a.grad_x + row * a.width + column, dx);
+      if (a.grad_branch != nullptr) store_pack(a.grad_branch + row * a.width + column, dbranch);
     }
   }
   constexpr int kSums = kBranchSums ? 3 : 2;

@@ -1,12 +1,27 @@
 #pragma once
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
-#include "cuda/tokens/token_rows.h"
 
 namespace tessera {
 
 inline constexpr int kRowWarps = 4;  // of a block, each with a row
 inline constexpr int kRegisterWidth = 1024;
+
+// Where rows of tokens lie, (N * tokens, width): the first `head` tokens of each sample are rows of one tensor, (N, head,
+// width), the others of a second. One tensor alone: tokens = head = all rows.
+template <class T>
+struct TokenRows {
+  T *first, *rest;  // null: there is no such row
+  unsigned tokens, head;
+  int width;
+
+  __device__ __forceinline__ T* row(int64_t index) const {
+    const unsigned sample = static_cast<unsigned>(index) / tokens, token = static_cast<unsigned>(index) % tokens;
+    T* const from = token < head ? first : rest;
+    const int64_t at = token < head ? int64_t{sample} * head + token : int64_t{sample} * (tokens - head) + token - head;
+    return from == nullptr ? nullptr : from + at * width;
+  }
+};
 
 template <class T, class B, class O>
 struct NormForward {
@@ -75,7 +90,7 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_registers_kernel(No
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   const int64_t row = static_cast<int64_t>(blockIdx.x) * warps + warp;
   if (row >= a.rows) return;
-  const float share = 1.0F / static_cast<float>(a.width);
+  const float inverse_width = 1.0F / static_cast<float>(a.width);
   const int64_t begin = row * a.width;
   Pack<float, kSize> x[kPacks] = {};
   Pack<B, kSize> added[kPacks] = {};
@@ -98,14 +113,14 @@ __global__ void __launch_bounds__(32 * kRowWarps) layer_norm_registers_kernel(No
     }
     if (a.sum != nullptr && column < a.width) store_pack(a.sum + begin + column, x[i]);
   }
-  const float mean = warp_sum(total) * share;
+  const float mean = warp_sum(total) * inverse_width;
   float squares = 0;
 #pragma unroll
   for (int i = 0; i < kPacks; ++i) {
     if ((32 * i + lane) * kSize >= a.width) continue;
     for (int k = 0; k < kSize; ++k) squares += (x[i].value[k] - mean) * (x[i].value[k] - mean);
   }
-  const float rstd = 1.0F / sqrt(warp_sum(squares) * share + a.eps);
+  const float rstd = 1.0F / sqrt(warp_sum(squares) * inverse_width + a.eps);
   O* const out = a.out.row(row);
 #pragma unroll
   for (int i = 0; i < kPacks; ++i) {

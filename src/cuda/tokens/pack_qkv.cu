@@ -7,7 +7,7 @@
 
 #include "cuda/common/pack.h"
 #include "cuda/common/row_visit.h"
-#include "kernels/common/compute_type.h"
+#include "kernels/common/host_device.h"
 
 namespace tessera {
 namespace {
@@ -20,7 +20,7 @@ struct HeadsPart {
 };
 
 template <class T>
-struct JoinArgs {
+struct PackQkvArgs {
   HeadsPart<T> parts[3];  // q, k, v
   T* out;                 // (rows, 3 * heads * d)
   Compute<T>* sums;       // (blocks of rows, 3 * heads * d)
@@ -30,7 +30,7 @@ struct JoinArgs {
 
 // Traffic: all values read once and written once; the sums cost nothing on top.
 template <int kSize, class T>
-__global__ void __launch_bounds__(32 * kVisitWarps) join_heads_kernel(JoinArgs<T> a) {
+__global__ void __launch_bounds__(32 * kVisitWarps) pack_qkv_kernel(PackQkvArgs<T> a) {
   using C = Compute<T>;
   const int column = visit_column<kSize>(), width = a.heads * a.d, columns = 3 * width;
   C sum[kSize] = {};
@@ -58,20 +58,20 @@ bool packs_fit(const HeadsPart<T>& part, int size) {
   return is_aligned(part.data) && std::all_of(strides.begin(), strides.end(), [&](int64_t s) { return s % size == 0; });
 }
 
-at::Tensor join_heads_cuda(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& out) {
+at::Tensor pack_qkv_grad_cuda(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& out) {
   const DeviceGuard guard(q.device());
   const int64_t samples = q.size(0), heads = q.size(1), tokens = q.size(2), d = q.size(3), rows = samples * tokens;
   const auto options = q.options().dtype(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
   if (out.numel() == 0) return at::zeros({3 * heads * d}, options);
-  TORCH_CHECK(rows < int64_t{1} << 31, "join_heads takes up to 2^31 tokens");
+  TORCH_CHECK(rows < int64_t{1} << 31, "pack_qkv_grad takes up to 2^31 tokens");
   const int64_t blocks = visit_blocks(rows);
   const at::Tensor sums = at::empty({3 * heads * d}, options), parts = at::empty({blocks, 3 * heads * d}, options);
   const auto neighbours = [](const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); };
   const std::array<at::Tensor, 3> given{neighbours(q), neighbours(k), neighbours(v)};
-  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, q.scalar_type(), "join_heads", [&] {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, q.scalar_type(), "pack_qkv_grad", [&] {
     using C = Compute<scalar_t>;
     constexpr int kSize = 16 / sizeof(scalar_t);
-    JoinArgs<scalar_t> a{};
+    PackQkvArgs<scalar_t> a{};
     bool packs = d % kSize == 0 && is_aligned(out.const_data_ptr<scalar_t>());
     for (size_t i = 0; i < given.size(); ++i) {
       const at::Tensor& x = given[i];
@@ -84,7 +84,7 @@ at::Tensor join_heads_cuda(const at::Tensor& q, const at::Tensor& k, const at::T
     a.tokens = static_cast<unsigned>(tokens);
     a.heads = static_cast<int>(heads);
     a.d = static_cast<int>(d);
-    launch(packs ? join_heads_kernel<kSize, scalar_t> : join_heads_kernel<1, scalar_t>,
+    launch(packs ? pack_qkv_kernel<kSize, scalar_t> : pack_qkv_kernel<1, scalar_t>,
            visit_grid(rows, 3 * heads * d, packs ? kSize : 1), 32 * kVisitWarps, 0, a);
     column_sums(parts.const_data_ptr<C>(), sums.mutable_data_ptr<C>(), blocks, 3 * heads * d);
   });
@@ -94,7 +94,7 @@ at::Tensor join_heads_cuda(const at::Tensor& q, const at::Tensor& k, const at::T
 }  // namespace
 
 TSR_CUDA_OPS(m) {
-  m.impl("join_heads", join_heads_cuda);
+  m.impl("pack_qkv_grad", pack_qkv_grad_cuda);
 }
 
 }  // namespace tessera

@@ -6,7 +6,6 @@
 #include "cuda/common/block_sum.h"
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
-#include "kernels/update/clip_factor.h"
 #include "kernels/update/loss_scaling.h"
 
 namespace tessera {
@@ -15,7 +14,7 @@ namespace {
 constexpr int kNormThreads = 256;
 constexpr int64_t kMostBlocks = 1024;  // fixed: the order of the sums must not depend on the GPU
 
-// Each block's share of the sum of squares. Reads every gradient once: 4 bytes per float32 value.
+// Each block's part of the sum of squares. Reads every gradient once: 4 bytes per float32 value.
 template <int kSize, class T>
 __global__ void __launch_bounds__(kNormThreads) square_sums_kernel(const T* values, int64_t count, double* sums) {
   __shared__ double scratch[32];

@@ -32,28 +32,28 @@ __device__ __forceinline__ void store_some(T* to, const Pack<T>& pack, int count
   }
 }
 
-// A block has a chunk of a run: moves its moments, and sums the squares of its weights and updates up. Traffic per float32
+// A block has a chunk of a range: moves its moments, and sums the squares of its weights and updates up. Traffic per float32
 // value: 24 bytes (weight, gradient, two moments both ways). Which thread has which values, and so the order of the sums,
 // does not depend on where they lie.
 template <class T>
 __global__ void __launch_bounds__(kLambThreads)
-    lamb_chunks_kernel(ArenaPointers<T> a, bool aligned, const RunChunk* chunks, const RunRates* rates, const double* factor,
-                       const LossScaling* scaling, StepNumbers numbers, double* sums) {
+    lamb_chunks_kernel(ArenaPointers<T> a, bool aligned, const RangeChunk* chunks, const RangeRates* rates,
+                       const double* clip_factor, const LossScaling* scaling, StepNumbers numbers, double* sums) {
   constexpr int kSize = Pack<T>::kSize;
   __shared__ double scratch[32];
   take_biases(numbers, scaling);
-  const RunChunk chunk = chunks[blockIdx.x];
-  const double scale = factor != nullptr ? *factor : 1.0;
+  const RangeChunk chunk = chunks[blockIdx.x];
+  const double scale = clip_factor != nullptr ? *clip_factor : 1.0;
   double weights = 0, updates = 0;
   if (!skips_step(scale, scaling)) {
-    const auto n = run_numbers<UpdateRule::kLamb, T>(numbers, rates[chunk.run], scale);
+    const auto n = range_numbers<UpdateRule::kLamb, T>(numbers, rates[chunk.range], scale);
     const bool whole = aligned && chunk.begin % kSize == 0;
     for (int64_t at = chunk.begin + threadIdx.x * kSize; at < chunk.end; at += kLambThreads * kSize) {
       const int count = static_cast<int>(chunk.end - at < kSize ? chunk.end - at : kSize);
       const Pack<T> w = load_some(a.w + at, count, whole), g = load_some(a.g + at, count, whole);
       Pack<T> first = load_some(a.first + at, count, whole), second = load_some(a.second + at, count, whole);
       for (int i = 0; i < kSize; ++i) {
-        move_moments(n.factor * g.value[i], first.value[i], second.value[i], n);
+        move_moments(n.clip_factor * g.value[i], first.value[i], second.value[i], n);
         const auto x = static_cast<double>(w.value[i]);
         const auto u = static_cast<double>(lamb_update(w.value[i], first.value[i], second.value[i], n));
         weights += x * x;
@@ -70,46 +70,47 @@ __global__ void __launch_bounds__(kLambThreads)
   sums[2 * blockIdx.x + 1] = updates;
 }
 
-// A warp has a run and adds its chunks up.
-__global__ void __launch_bounds__(32) lamb_runs_kernel(const RunChunk* chunks, int count, const double* sums, double* norms) {
-  const int64_t run = blockIdx.x;
-  int low = 0, high = count;  // the run's first chunk
+// A warp has a range and adds its chunks up.
+__global__ void __launch_bounds__(32)
+    lamb_ranges_kernel(const RangeChunk* chunks, int count, const double* sums, double* norms) {
+  const int64_t range = blockIdx.x;
+  int low = 0, high = count;  // the range's first chunk
   while (low < high) {
     const int middle = (low + high) / 2;
-    if (chunks[middle].run < run) {
+    if (chunks[middle].range < range) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
   double weights = 0, updates = 0;
-  for (int i = low + static_cast<int>(threadIdx.x); i < count && chunks[i].run == run; i += 32) {
+  for (int i = low + static_cast<int>(threadIdx.x); i < count && chunks[i].range == range; i += 32) {
     weights += sums[2 * i];
     updates += sums[2 * i + 1];
   }
   weights = warp_sum(weights);
   updates = warp_sum(updates);
   if (threadIdx.x != 0) return;
-  norms[2 * run] = weights;
-  norms[2 * run + 1] = updates;
+  norms[2 * range] = weights;
+  norms[2 * range + 1] = updates;
 }
 
 at::Tensor lamb_norms_cuda(const at::Tensor& params, const at::Tensor& grads, at::TensorList state, const at::Tensor& rates,
-                           const at::Tensor& chunks, const std::optional<at::Tensor>& factor,
+                           const at::Tensor& chunks, const std::optional<at::Tensor>& clip_factor,
                            const std::optional<at::Tensor>& scaling, at::ArrayRef<double> numbers) {
   const DeviceGuard guard(params.device());
   const auto options = params.options().dtype(at::kDouble).requires_grad(false);
   const at::Tensor sums = at::empty({chunks.size(0), 2}, options), norms = at::empty({rates.size(0), 2}, options);
-  const auto* const parts = reinterpret_cast<const RunChunk*>(chunks.const_data_ptr<int64_t>());
+  const auto* const parts = reinterpret_cast<const RangeChunk*>(chunks.const_data_ptr<int64_t>());
   const auto count = static_cast<int>(chunks.size(0));
   AT_DISPATCH_FLOATING_TYPES(params.scalar_type(), "lamb_norms", [&] {
     const auto arenas = arena_pointers<scalar_t>(params, grads, state, std::nullopt);
     const bool aligned = is_aligned(arenas.w) && is_aligned(arenas.g) && is_aligned(arenas.first) && is_aligned(arenas.second);
     launch(lamb_chunks_kernel<scalar_t>, static_cast<unsigned>(count), kLambThreads, 0, arenas, aligned, parts,
-           reinterpret_cast<const RunRates*>(rates.const_data_ptr<double>()), number_pointer(factor), scaling_pointer(scaling),
-           from_list(numbers), sums.mutable_data_ptr<double>());
+           reinterpret_cast<const RangeRates*>(rates.const_data_ptr<double>()), number_pointer(clip_factor),
+           scaling_pointer(scaling), from_list(numbers), sums.mutable_data_ptr<double>());
   });
-  launch(lamb_runs_kernel, static_cast<unsigned>(rates.size(0)), 32, 0, parts, count, sums.const_data_ptr<double>(),
+  launch(lamb_ranges_kernel, static_cast<unsigned>(rates.size(0)), 32, 0, parts, count, sums.const_data_ptr<double>(),
          norms.mutable_data_ptr<double>());
   return norms;
 }

@@ -29,8 +29,8 @@ __device__ __forceinline__ void write_copies(const Copies& copies, int64_t at, c
   if (copies.half != nullptr) write(copies.half);
 }
 
-// The first run in [low, high) that ends behind `place`, or `high`.
-__device__ __forceinline__ int find_run(const RunBounds* bounds, int low, int high, int64_t place) {
+// The first range in [low, high) that ends behind `place`, or `high`.
+__device__ __forceinline__ int find_range(const RangeBounds* bounds, int low, int high, int64_t place) {
   while (low < high) {
     const int middle = (low + high) / 2;
     if (bounds[middle].end <= place) {
@@ -45,7 +45,7 @@ __device__ __forceinline__ int find_run(const RunBounds* bounds, int low, int hi
 // kCount neighbours; where that is more than 1 they begin on a vector's boundary.
 template <UpdateRule kRule, int kCount, class T>
 __device__ __forceinline__ void update_pack(const ArenaPointers<T>& a, const Copies& copies, int64_t at, bool skips,
-                                            const RunNumbers<T>& n) {
+                                            const RangeNumbers<T>& n) {
   Pack<T, kCount> w = load_pack<kCount>(a.w + at);
   if (!skips) {
     Pack<T, kCount> g{}, first{}, second{};
@@ -70,37 +70,37 @@ __device__ __forceinline__ void update_pack(const ArenaPointers<T>& a, const Cop
 // copies.
 template <UpdateRule kRule, class T>
 __global__ void __launch_bounds__(kUpdateThreads)
-    optimizer_kernel(ArenaPointers<T> arenas, Copies copies, int64_t numel, bool aligned, RunPointers runs,
-                     const double* factor, const LossScaling* scaling, StepNumbers numbers) {
+    optimizer_kernel(ArenaPointers<T> arenas, Copies copies, int64_t numel, bool aligned, RangePointers ranges,
+                     const double* clip_factor, const LossScaling* scaling, StepNumbers numbers) {
   constexpr int kSize = Pack<T>::kSize, kStretch = kUpdateThreads * kRounds * kSize;
   const int64_t begin = static_cast<int64_t>(blockIdx.x) * kStretch;
   if constexpr (num_states(kRule) == 2) take_biases(numbers, scaling);
-  // Most stretches lie in one run: the block finds the first and the last of its runs, a thread only looks between them.
-  const int first = find_run(runs.bounds, 0, runs.count, begin);
-  const int last = find_run(runs.bounds, first, runs.count, begin + kStretch - 1);
-  const double scale = factor != nullptr ? *factor : 1.0;
+  // Most stretches lie in one range: the block finds the first and the last of its ranges, a thread only looks between them.
+  const int first = find_range(ranges.bounds, 0, ranges.count, begin);
+  const int last = find_range(ranges.bounds, first, ranges.count, begin + kStretch - 1);
+  const double scale = clip_factor != nullptr ? *clip_factor : 1.0;
   const bool skips = skips_step(scale, scaling);
   int known = -1;
-  RunNumbers<T> n{};
-  const auto select = [&](int run) {
-    if (run != known) n = numbers_of_run<kRule, T>(runs, run, numbers, scale);
-    known = run;
+  RangeNumbers<T> n{};
+  const auto select = [&](int range) {
+    if (range != known) n = numbers_of_range<kRule, T>(ranges, range, numbers, scale);
+    known = range;
   };
   for (int round = 0; round < kRounds; ++round) {
     const int64_t at = begin + (static_cast<int64_t>(round) * kUpdateThreads + threadIdx.x) * kSize;
     if (at >= numel) return;
-    int run = find_run(runs.bounds, first, last, at);
-    if (run >= runs.count) return;
-    if (aligned && runs.bounds[run].begin <= at && at + kSize <= runs.bounds[run].end) {
-      select(run);
+    int range = find_range(ranges.bounds, first, last, at);
+    if (range >= ranges.count) return;
+    if (aligned && ranges.bounds[range].begin <= at && at + kSize <= ranges.bounds[range].end) {
+      select(range);
       update_pack<kRule, kSize>(arenas, copies, at, skips, n);
       continue;
     }
     for (int64_t i = at; i < at + kSize; ++i) {
-      while (run < runs.count && runs.bounds[run].end <= i) ++run;
-      if (run >= runs.count) return;
-      if (i < runs.bounds[run].begin) continue;
-      select(run);
+      while (range < ranges.count && ranges.bounds[range].end <= i) ++range;
+      if (range >= ranges.count) return;
+      if (i < ranges.bounds[range].begin) continue;
+      select(range);
       update_pack<kRule, 1>(arenas, copies, i, skips, n);
     }
   }
@@ -115,7 +115,7 @@ Copies copy_pointers(const std::optional<at::Tensor>& copies) {
 void optimizer_step_cuda(at::Tensor params, const at::Tensor& grads, at::TensorList state,
                          const std::optional<at::Tensor>& average, const std::optional<at::Tensor>& copies,
                          const at::Tensor& bounds, const at::Tensor& rates, const std::optional<at::Tensor>& norms,
-                         const std::optional<at::Tensor>& factor, const std::optional<at::Tensor>& scaling, int64_t rule,
+                         const std::optional<at::Tensor>& clip_factor, const std::optional<at::Tensor>& scaling, int64_t rule,
                          at::ArrayRef<double> numbers) {
   const DeviceGuard guard(params.device());
   AT_DISPATCH_FLOATING_TYPES(params.scalar_type(), "optimizer_step", [&] {
@@ -128,7 +128,7 @@ void optimizer_step_cuda(at::Tensor params, const at::Tensor& grads, at::TensorL
     constexpr int64_t kStretch = kUpdateThreads * kRounds * Pack<scalar_t>::kSize;
     with_rule(rule, [&](auto chosen) {
       launch(optimizer_kernel<decltype(chosen)::value, scalar_t>, blocks_for(params.numel(), kStretch), kUpdateThreads, 0,
-             arenas, written, params.numel(), aligned, run_pointers(bounds, rates, norms), number_pointer(factor),
+             arenas, written, params.numel(), aligned, range_pointers(bounds, rates, norms), number_pointer(clip_factor),
              scaling_pointer(scaling), from_list(numbers));
     });
   });

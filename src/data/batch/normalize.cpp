@@ -18,7 +18,7 @@ at::Tensor per_channel(const std::vector<double>& values, const at::Tensor& like
 
 at::Tensor normalize_images(const at::Tensor& images, float max_value, const NormalizeConfig& config, at::ScalarType type) {
   const at::ScalarType compute = type == at::kDouble ? at::kDouble : at::kFloat;
-  const bool fused = takes_fused_kernels(images) && can_normalize_pixels(images);
+  const bool fused = use_fused(images) && can_normalize_pixels(images);
   if (fused && config.mode == NormalizeMode::kFixed) return normalize_pixels(images, max_value, config.mean, config.std, type);
   at::Tensor x = images.to(compute);
   if (config.mode == NormalizeMode::kPerImage) {

@@ -48,9 +48,9 @@ struct AxisRule {
   double scale, shift;
 };
 
-// The share that input p has in an output.
+// The weight that input p has in an output.
 template <class T>
-TSR_HOST_DEVICE T share_of(int64_t p, int32_t first, int32_t second, T weight) {
+TSR_HOST_DEVICE T weight_of(int64_t p, int32_t first, int32_t second, T weight) {
   return (first == p ? T(1) - weight : T(0)) + (second == p ? weight : T(0));
 }
 

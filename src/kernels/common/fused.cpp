@@ -10,7 +10,7 @@ thread_local int transformer_guards = 0;
 
 }  // namespace
 
-bool takes_fused_kernels(const at::Tensor& x) {
+bool use_fused(const at::Tensor& x) {
   static const bool on_gpu = [] {
     const char* const wish = std::getenv("TESSERA_CUDA_KERNELS");
     return wish == nullptr || std::string_view(wish) != "0";
@@ -18,8 +18,8 @@ bool takes_fused_kernels(const at::Tensor& x) {
   return x.is_cpu() || (x.is_cuda() && on_gpu);
 }
 
-bool takes_fused_transformer(const at::Tensor& x) {
-  return takes_fused_kernels(x) && (!x.is_cpu() || transformer_guards > 0);
+bool use_fused_transformer(const at::Tensor& x) {
+  return use_fused(x) && (!x.is_cpu() || transformer_guards > 0);
 }
 
 FusedTransformerGuard::FusedTransformerGuard() {

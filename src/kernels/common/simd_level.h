@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 // Tables of inner loops that are compiled once per instruction set (see CMakeLists.txt) and chosen at run time.
 
 namespace tessera {
@@ -33,3 +35,18 @@ int simd_level();
     return baseline::name;                      \
   }
 #endif
+
+// Defines `const Loops<T>& function<T>()` for float and double, of the tables nameFloat and nameDouble.
+#define TSR_CHOOSE_LOOPS_FOR(Loops, name, function)                \
+  TSR_CHOOSE_LOOPS(Loops<float>, name##Float, function##_float)    \
+  TSR_CHOOSE_LOOPS(Loops<double>, name##Double, function##_double) \
+  template <class T>                                               \
+  const Loops<T>& function() {                                     \
+    if constexpr (std::is_same_v<T, float>) {                      \
+      return function##_float();                                   \
+    } else {                                                       \
+      return function##_double();                                  \
+    }                                                              \
+  }                                                                \
+  template const Loops<float>& function<float>();                  \
+  template const Loops<double>& function<double>();

@@ -123,7 +123,7 @@ TSR_INLINE V<T, L> log_positive(V<T, L> x) {
   using B = Bits<T>;
   using Mask = typename Vec<T, L>::Mask;
   const Mask bits = reinterpret_cast<Mask>(x);
-  // As if sqrt(1/2) were the bottom of an exponent's range: m is in [sqrt(1/2), sqrt(2)).
+  // Exponents count from sqrt(1/2), so that m is in [sqrt(1/2), sqrt(2)).
   const T low = static_cast<T>(0.70710678118654752440);
   typename B::Int low_bits;
   std::memcpy(&low_bits, &low, sizeof low);

@@ -2,24 +2,15 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernels/common/host_device.h"
 #include "kernels/common/simd_math.h"
 
 namespace tessera::TSR_SIMD {
 
-// How a feature is stored and what it is computed in: float and double as themselves, uint16_t holds the bits of a bfloat16.
+// A feature as it is stored and as it is computed with, Compute<S>: float and double are stored as themselves, uint16_t holds
+// the bits of a bfloat16.
 template <class S>
-struct Stored {
-  using Work = S;
-};
-template <>
-struct Stored<uint16_t> {
-  using Work = float;
-};
-template <class S>
-using Work = typename Stored<S>::Work;
-
-template <class S>
-TSR_INLINE Work<S> widen(S x) {
+TSR_INLINE Compute<S> widen(S x) {
   if constexpr (sizeof(S) == 2) {
     return std::bit_cast<float>(static_cast<uint32_t>(x) << 16);
   } else {
@@ -27,9 +18,9 @@ TSR_INLINE Work<S> widen(S x) {
   }
 }
 
-// To the nearest, ties to even, as torch rounds.
+// Rounds to the nearest, ties to even, as torch does.
 template <class S>
-TSR_INLINE S narrow(Work<S> x) {
+TSR_INLINE S narrow(Compute<S> x) {
   if constexpr (sizeof(S) == 2) {
     const auto bits = std::bit_cast<uint32_t>(x);
     const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;

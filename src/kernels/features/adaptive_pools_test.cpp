@@ -35,7 +35,7 @@ at::Tensor features(at::IntArrayRef shape, at::ScalarType type, bool channels_la
       .contiguous(channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
 }
 
-// The gradient of the sum over all grids of (average * slope).
+// The gradient of the sum over all grids of (average * grad_out).
 at::Tensor gradient_of(const at::Tensor& x, const std::vector<at::Tensor>& pools) {
   at::manual_seed(3);
   at::Tensor sum = at::zeros({}, x.options().dtype(at::kDouble));
@@ -70,7 +70,7 @@ TEST(AdaptivePools, EqualsTorchInFloat64) {
 TEST(AdaptivePools, EqualsTorchInFloat32) {
   expect_close(at::kFloat, 2e-6);
 }
-// One rounding of averages up to 4; gradients are sums of several grids' rounded slopes.
+// One rounding of averages up to 4; gradients are sums of several grids' rounded gradients.
 TEST(AdaptivePools, EqualsTorchInBFloat16) {
   expect_close(at::kBFloat16, 0.03);
 }

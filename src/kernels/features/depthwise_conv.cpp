@@ -21,14 +21,14 @@ using BackwardOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const a
 at::Tensor depthwise_conv_cpu(const at::Tensor& x, const at::Tensor& weight, int64_t dilation) {
   return at::conv2d(x.to(weight.scalar_type()), weight, {}, 1, dilation, dilation, x.size(1)).to(x.scalar_type());
 }
-std::tuple<at::Tensor, at::Tensor> depthwise_conv_backward_cpu(const at::Tensor& slope, const at::Tensor& x,
+std::tuple<at::Tensor, at::Tensor> depthwise_conv_backward_cpu(const at::Tensor& grad_out, const at::Tensor& x,
                                                                const at::Tensor& weight, int64_t dilation) {
   const auto type = weight.scalar_type();
   const std::vector<int64_t> ones = {1, 1}, zeros = {0, 0}, spread = {dilation, dilation};
-  const auto [dx, dweight, dbias] =
-      at::convolution_backward(slope.to(type), x.to(type), weight, at::OptionalIntArrayRef(), ones, spread, spread,
+  const auto [grad_x, grad_weight, grad_bias] =
+      at::convolution_backward(grad_out.to(type), x.to(type), weight, at::OptionalIntArrayRef(), ones, spread, spread,
                                /*transposed=*/false, zeros, x.size(1), {true, true, false});
-  return {dx.to(x.scalar_type()), dweight};
+  return {grad_x.to(x.scalar_type()), grad_weight};
 }
 
 struct DepthwiseConvFunction : torch::autograd::Function<DepthwiseConvFunction> {
@@ -39,12 +39,12 @@ struct DepthwiseConvFunction : torch::autograd::Function<DepthwiseConvFunction> 
     ctx->saved_data["dilation"] = dilation;
     return op.call(x, weight, dilation);
   }
-  static variable_list backward(AutogradContext* ctx, const variable_list& slopes) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::depthwise_conv_backward");
     const auto saved = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    auto [dx, dweight] = op.call(slopes[0], saved[0], saved[1], ctx->saved_data["dilation"].toInt());
-    return {dx, dweight, {}};
+    auto [grad_x, grad_weight] = op.call(grad_outputs[0], saved[0], saved[1], ctx->saved_data["dilation"].toInt());
+    return {grad_x, grad_weight, {}};
   }
 };
 
@@ -63,7 +63,8 @@ at::Tensor depthwise_conv(const at::Tensor& x, const at::Tensor& weight, int64_t
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("depthwise_conv(Tensor x, Tensor weight, int dilation) -> Tensor");
-  m.def("depthwise_conv_backward(Tensor slope, Tensor x, Tensor weight, int dilation) -> (Tensor x, Tensor weight)");
+  m.def(
+      "depthwise_conv_backward(Tensor grad_out, Tensor x, Tensor weight, int dilation) -> (Tensor grad_x, Tensor grad_weight)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("depthwise_conv", depthwise_conv_cpu);

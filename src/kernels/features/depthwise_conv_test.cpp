@@ -28,7 +28,7 @@ const std::vector<Case> kCases = {
 };
 
 struct Inputs {
-  at::Tensor x, weight, slope;  // float64, of numbers that bfloat16 has
+  at::Tensor x, weight, grad_out;  // float64, of numbers that bfloat16 has
 };
 
 Inputs make_inputs(const Case& c) {
@@ -46,9 +46,9 @@ at::Tensor torchs(const at::Tensor& x, const at::Tensor& weight, int64_t dilatio
 // The result and the gradients of x and weight.
 template <class Compute>
 std::vector<at::Tensor> with_gradients(const Compute& compute, const at::Tensor& x, const at::Tensor& weight,
-                                       const at::Tensor& slope, int64_t dilation) {
+                                       const at::Tensor& grad_out, int64_t dilation) {
   const at::Tensor result = compute(x.requires_grad_(), weight.requires_grad_(), dilation);
-  const auto gradients = torch::autograd::grad({result}, {x, weight}, {slope.to(result.scalar_type())});
+  const auto gradients = torch::autograd::grad({result}, {x, weight}, {grad_out.to(result.scalar_type())});
   return {result.detach(), gradients[0], gradients[1]};
 }
 
@@ -58,7 +58,7 @@ at::Tensor features(const at::Tensor& values, at::ScalarType type, at::MemoryFor
 
 std::vector<at::Tensor> ours(const Inputs& in, int64_t dilation, at::ScalarType type, at::MemoryFormat layout) {
   const at::Tensor weight = in.weight.to(type == at::kDouble ? at::kDouble : at::kFloat).clone();
-  return with_gradients(depthwise_conv, features(in.x, type, layout), weight, features(in.slope, type, layout), dilation);
+  return with_gradients(depthwise_conv, features(in.x, type, layout), weight, features(in.grad_out, type, layout), dilation);
 }
 
 // Relative to the largest value: the result and x's gradient are rounded to x's type once, the weight's gradient never.
@@ -76,7 +76,7 @@ void expect_equal(at::ScalarType type, double tolerance, double weight_tolerance
   for (const Case& c : kCases) {
     SCOPED_TRACE(c);
     const Inputs in = make_inputs(c);
-    const auto expected = with_gradients(torchs, in.x.clone(), in.weight.clone(), in.slope, c.dilation);
+    const auto expected = with_gradients(torchs, in.x.clone(), in.weight.clone(), in.grad_out, c.dilation);
     const auto got = ours(in, c.dilation, type, at::MemoryFormat::ChannelsLast);
     expect_near(got, expected, tolerance, weight_tolerance);
     EXPECT_EQ(got[0].scalar_type(), type);
@@ -106,12 +106,12 @@ TEST(DepthwiseConv, OtherLayoutsGiveTheSameAndComeBackAsTheyWere) {
   EXPECT_TRUE(planes[0].is_contiguous());
   EXPECT_TRUE(planes[1].is_contiguous());
 
-  // Every second channel and column of a larger tensor, a weight and a slope with strides of their own.
+  // Every second channel and column of a larger tensor, a weight and a gradient with strides of their own.
   const at::Tensor x = at::zeros({2, 32, 6, 18}, in.x.options().dtype(at::kBFloat16)).slice(1, 0, 32, 2).slice(3, 1, 18, 2);
   x.copy_(in.x);
   const at::Tensor weight = in.weight.to(at::kFloat).transpose(2, 3).contiguous().transpose(2, 3);
-  const at::Tensor slope = in.slope.to(at::kBFloat16).permute({3, 2, 0, 1}).contiguous().permute({2, 3, 1, 0});
-  const auto strided = with_gradients(depthwise_conv, x, weight, slope, c.dilation);
+  const at::Tensor grad_out = in.grad_out.to(at::kBFloat16).permute({3, 2, 0, 1}).contiguous().permute({2, 3, 1, 0});
+  const auto strided = with_gradients(depthwise_conv, x, weight, grad_out, c.dilation);
   for (size_t i = 0; i < 3; ++i) {
     // The kernels' bits are the same, libtorch's on a CPU depend on the layout.
     EXPECT_TRUE(at::allclose(planes[i], expected[i], 1e-2, 1e-2)) << i;
@@ -122,7 +122,7 @@ TEST(DepthwiseConv, OtherLayoutsGiveTheSameAndComeBackAsTheyWere) {
 TEST(DepthwiseConv, AddressesThatVectorsCannotUse) {
   const Case c{{1, 8, 5, 6}, 1};
   const Inputs in = make_inputs(c);
-  const auto expected = with_gradients(torchs, in.x.clone(), in.weight.clone(), in.slope, c.dilation);
+  const auto expected = with_gradients(torchs, in.x.clone(), in.weight.clone(), in.grad_out, c.dilation);
   const auto shifted = [](const at::Tensor& values, at::ScalarType type) {
     const at::Tensor room = at::zeros({values.numel() + 1}, values.options().dtype(type));
     const at::Tensor view =
@@ -131,7 +131,7 @@ TEST(DepthwiseConv, AddressesThatVectorsCannotUse) {
   };
   const at::Tensor weight = at::zeros({in.weight.numel() + 1}, in.weight.options().dtype(at::kFloat)).narrow(0, 1, 72);
   const auto got = with_gradients(depthwise_conv, shifted(in.x, at::kFloat), weight.view_as(in.weight).copy_(in.weight),
-                                  shifted(in.slope, at::kFloat), c.dilation);
+                                  shifted(in.grad_out, at::kFloat), c.dilation);
   expect_near(got, expected, 1e-6, 1e-5);
 }
 
@@ -147,10 +147,10 @@ TEST(DepthwiseConv, AutocastChoosesTheTypeOfFeaturesAndLeavesTheWeight) {
   const Case c{{1, 8, 4, 5}, 1};
   const Inputs in = make_inputs(c);
   const auto device = testing::test_device().type();
-  const auto expected = with_gradients(torchs, in.x.clone(), in.weight.clone(), in.slope, c.dilation);
+  const auto expected = with_gradients(torchs, in.x.clone(), in.weight.clone(), in.grad_out, c.dilation);
   at::autocast::set_autocast_enabled(device, true);
   at::autocast::set_autocast_dtype(device, at::kBFloat16);
-  const auto got = with_gradients(depthwise_conv, in.x.to(at::kFloat), in.weight.to(at::kFloat), in.slope, c.dilation);
+  const auto got = with_gradients(depthwise_conv, in.x.to(at::kFloat), in.weight.to(at::kFloat), in.grad_out, c.dilation);
   at::autocast::set_autocast_enabled(device, false);
   EXPECT_EQ(got[0].scalar_type(), at::kBFloat16);
   EXPECT_EQ(got[1].scalar_type(), at::kFloat);

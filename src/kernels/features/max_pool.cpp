@@ -37,12 +37,12 @@ struct MaxPoolFunction : torch::autograd::Function<MaxPoolFunction> {
     ctx->set_materialize_grads(false);
     return keep ? variable_list{result, x} : variable_list{result};
   }
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::max_pool_backward");
-    const at::Tensor kept = gradients.size() > 1 ? gradients[1] : at::Tensor();
-    if (!gradients[0].defined()) return {kept, {}, {}, {}};
+    const at::Tensor kept = grad_outputs.size() > 1 ? grad_outputs[1] : at::Tensor();
+    if (!grad_outputs[0].defined()) return {kept, {}, {}, {}};
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    return {op.call(gradients[0].contiguous(at::MemoryFormat::ChannelsLast), ctx->get_saved_variables()[0],
+    return {op.call(grad_outputs[0].contiguous(at::MemoryFormat::ChannelsLast), ctx->get_saved_variables()[0],
                     ctx->saved_data["window"].toIntVector(), ctx->saved_data["size"].toIntVector(),
                     kept.defined() ? OptionalTensor(kept) : std::nullopt),
             {},
@@ -52,7 +52,7 @@ struct MaxPoolFunction : torch::autograd::Function<MaxPoolFunction> {
 };
 
 // Ours are for channels that lie side by side; a position in a window fits a byte.
-bool takes_kernels(const at::Tensor& x, const PoolWindow& window) {
+bool can_fuse_pool(const at::Tensor& x, const PoolWindow& window) {
   constexpr int64_t kFewestChannels = 4, kLargestKernel = 15;
   const auto type = x.scalar_type();
   return x.stride(1) == 1 && x.size(1) >= kFewestChannels && window.kernel <= kLargestKernel &&
@@ -73,7 +73,7 @@ PoolWindows pool_windows(int64_t size, const PoolWindow& w) {
 at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
   TSR_CHECK(x.dim() == 4 && at::isFloatingType(x.scalar_type()), "expected features (N, C, H, W), got {} of {}",
             toString(x.scalar_type()), fmt::join(x.sizes(), " x "));
-  if (!takes_kernels(x, window)) {
+  if (!can_fuse_pool(x, window)) {
     return at::max_pool2d(x, window.kernel, window.stride, window.padding, /*dilation=*/1, window.ceil_mode);
   }
   const std::vector<int64_t> size = {pool_windows(x.size(2), window).out, pool_windows(x.size(3), window).out};
@@ -83,7 +83,7 @@ at::Tensor max_pool(const at::Tensor& x, const PoolWindow& window) {
 }
 
 std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const PoolWindow& window) {
-  if (!at::GradMode::is_enabled() || !x.requires_grad() || !takes_kernels(x, window)) return {max_pool(x, window), x};
+  if (!at::GradMode::is_enabled() || !x.requires_grad() || !can_fuse_pool(x, window)) return {max_pool(x, window), x};
   const std::vector<int64_t> size = {pool_windows(x.size(2), window).out, pool_windows(x.size(3), window).out};
   const auto both =
       MaxPoolFunction::apply(x, std::vector<int64_t>{window.kernel, window.stride, window.padding}, size, /*keep=*/true);
@@ -92,7 +92,7 @@ std::pair<at::Tensor, at::Tensor> max_pool_and_keep(const at::Tensor& x, const P
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("max_pool(Tensor x, int[] window, int[] size, bool with_positions) -> (Tensor result, Tensor positions)");
-  m.def("max_pool_backward(Tensor gradient, Tensor positions, int[] window, int[] size, Tensor? added) -> Tensor");
+  m.def("max_pool_backward(Tensor grad_out, Tensor positions, int[] window, int[] size, Tensor? added) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("max_pool", max_pool_cpu);

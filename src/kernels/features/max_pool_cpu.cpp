@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include "kernels/common/simd_level.h"
 #include "kernels/features/feature_loops.h"
 #include "kernels/features/max_pool.h"
 #include "kernels/features/max_pool_loops.h"
@@ -10,16 +9,9 @@
 
 namespace tessera {
 
-using FloatLoops = MaxPoolLoops<float>;
-using DoubleLoops = MaxPoolLoops<double>;
-using BFloat16Loops = MaxPoolLoops<uint16_t>;
-TSR_CHOOSE_LOOPS(FloatLoops, kMaxPoolFloat, float_loops)
-TSR_CHOOSE_LOOPS(DoubleLoops, kMaxPoolDouble, double_loops)
-TSR_CHOOSE_LOOPS(BFloat16Loops, kMaxPoolBFloat16, bfloat16_loops)
+TSR_CHOOSE_FEATURE_LOOPS(MaxPoolLoops, kMaxPool, with_max_pool_loops)
 
 namespace {
-
-constexpr FeatureLoops kLoops{float_loops, double_loops, bfloat16_loops};
 
 // Calls work(n, y) for all rows, on all threads.
 template <class Row>
@@ -43,7 +35,7 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cpu(const at::Tensor& x, at::IntArra
                                               : at::empty({0}, x.options().dtype(at::kByte));
   const PoolWindows rows{window[0], window[1], window[2], x.size(2), size[0]};
   const PoolWindows columns{window[0], window[1], window[2], x.size(3), size[1]};
-  kLoops.with(x, [&]<class S>(const MaxPoolLoops<S>& loops) {
+  with_max_pool_loops(x, [&]<class S>(const MaxPoolLoops<S>& loops) {
     const auto* const from = static_cast<const S*>(x.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
     uint8_t* const at = with_positions ? positions.mutable_data_ptr<uint8_t>() : nullptr;
@@ -61,15 +53,15 @@ std::tuple<at::Tensor, at::Tensor> max_pool_cpu(const at::Tensor& x, at::IntArra
   return {out, positions};
 }
 
-at::Tensor max_pool_backward_cpu(const at::Tensor& gradient, const at::Tensor& positions, at::IntArrayRef window,
+at::Tensor max_pool_backward_cpu(const at::Tensor& grad_out, const at::Tensor& positions, at::IntArrayRef window,
                                  at::IntArrayRef size, const std::optional<at::Tensor>& added) {
-  const int64_t channels = gradient.size(1), out_height = gradient.size(2), out_width = gradient.size(3);
+  const int64_t channels = grad_out.size(1), out_height = grad_out.size(2), out_width = grad_out.size(3);
   const at::Tensor out =
-      at::empty({gradient.size(0), channels, size[0], size[1]}, gradient.options(), at::MemoryFormat::ChannelsLast);
+      at::empty({grad_out.size(0), channels, size[0], size[1]}, grad_out.options(), at::MemoryFormat::ChannelsLast);
   const PoolWindows rows{window[0], window[1], window[2], size[0], out_height};
   const PoolWindows columns{window[0], window[1], window[2], size[1], out_width};
-  kLoops.with(gradient, [&]<class S>(const MaxPoolLoops<S>& loops) {
-    const auto* const from = static_cast<const S*>(gradient.const_data_ptr());
+  with_max_pool_loops(grad_out, [&]<class S>(const MaxPoolLoops<S>& loops) {
+    const auto* const from = static_cast<const S*>(grad_out.const_data_ptr());
     const uint8_t* const at = positions.const_data_ptr<uint8_t>();
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
     for_rows(out, [&](int64_t n, int64_t y) {

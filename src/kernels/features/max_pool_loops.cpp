@@ -10,7 +10,7 @@ constexpr int64_t kBlock = 64;  // channels worked on together: what is between 
 
 template <class S>
 void forward(const WindowPixels<S>& window, int64_t channels, S* out, uint8_t* position) {
-  using T = Work<S>;
+  using T = Compute<S>;
   using Int = typename Bits<T>::Int;
   for (int64_t first = 0; first < channels; first += kBlock) {
     const int64_t n = channels - first < kBlock ? channels - first : kBlock;
@@ -39,7 +39,7 @@ void forward(const WindowPixels<S>& window, int64_t channels, S* out, uint8_t* p
 
 template <class S>
 void backward(const WindowPixels<S>& windows, const uint8_t* position, int64_t stride, int64_t channels, S* out) {
-  using T = Work<S>;
+  using T = Compute<S>;
   using Int = typename Bits<T>::Int;
   for (int64_t first = 0; first < channels; first += kBlock) {
     const int64_t n = channels - first < kBlock ? channels - first : kBlock;

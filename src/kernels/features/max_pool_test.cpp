@@ -44,9 +44,9 @@ void expect_equal(at::ScalarType type, double gradient_tolerance) {
         EXPECT_EQ(ours.scalar_type(), type);
         EXPECT_EQ(largest_difference(ours, theirs), 0) << at::IntArrayRef(shape) << w.kernel << w.stride;
         EXPECT_EQ(largest_difference(max_pool(x.detach(), w), theirs), 0);
-        const at::Tensor slope = at::randint(-8, 8, theirs.sizes(), at::kDouble).to(x.device());
-        ours.backward(slope.to(type));
-        theirs.backward(slope);
+        const at::Tensor grad_out = at::randint(-8, 8, theirs.sizes(), at::kDouble).to(x.device());
+        ours.backward(grad_out.to(type));
+        theirs.backward(grad_out);
         EXPECT_LE(largest_difference(x.grad(), y.grad()), gradient_tolerance) << at::IntArrayRef(shape) << w.kernel << w.stride;
       }
     }
@@ -104,16 +104,16 @@ TEST(MaxPool, KeepsAByteForThePlaceInTheWindow) {
 TEST(MaxPool, KeptFeaturesGiveTheirGradientToo) {
   for (const auto type : {at::kDouble, at::kBFloat16}) {
     const at::Tensor a = features({2, 16, 7, 10}, type, true).requires_grad_(), b = a.detach().clone().requires_grad_();
-    const auto slope = features({2, 24, 7, 10}, type, true).narrow(1, 8, 16);  // a slice, as a concatenation gives it
+    const auto grad_kept = features({2, 24, 7, 10}, type, true).narrow(1, 8, 16);  // a slice, as a concatenation gives it
     const auto [most, kept] = max_pool_and_keep(a, {2, 2, 0});
     EXPECT_TRUE(kept.equal(a));
     EXPECT_TRUE(most.equal(torchs(b, {2, 2, 0})));
-    (most.square().sum() + (kept * slope).sum()).backward();
-    (torchs(b, {2, 2, 0}).square().sum() + (b * slope).sum()).backward();
+    (most.square().sum() + (kept * grad_kept).sum()).backward();
+    (torchs(b, {2, 2, 0}).square().sum() + (b * grad_kept).sum()).backward();
     EXPECT_TRUE(torch::allclose(a.grad(), b.grad(), type == at::kDouble ? 1e-12 : 1e-2, 1e-12));
     a.mutable_grad().reset();
-    (max_pool_and_keep(a, {2, 2, 0}).second * slope).sum().backward();
-    EXPECT_TRUE(a.grad().equal(slope));
+    (max_pool_and_keep(a, {2, 2, 0}).second * grad_kept).sum().backward();
+    EXPECT_TRUE(a.grad().equal(grad_kept));
     a.mutable_grad().reset();
     max_pool_and_keep(a, {2, 2, 0}).first.sum().backward();
     EXPECT_EQ(a.grad().sum().item<double>(), static_cast<double>(most.numel()));

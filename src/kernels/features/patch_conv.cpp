@@ -45,14 +45,14 @@ struct PatchConvFunction : torch::autograd::Function<PatchConvFunction> {
     return rows.mm(matrix.t()).view({x.size(0), height, -1, outputs}).permute({0, 3, 1, 2});
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const std::vector<int64_t> size = ctx->saved_data["size"].toIntVector();
     const at::Tensor rows = ctx->get_saved_variables()[0];
-    const at::Tensor slope = gradients[0].permute({0, 2, 3, 1}).reshape({-1, size[0]});
-    const at::Tensor dmatrix = slope.t().mm(rows).narrow(1, 0, size[1] * size[2] * size[3]).contiguous();
-    return {{}, dmatrix.view({size[0], size[2], size[3], size[1]}).permute({0, 3, 1, 2}), {}};
+    const at::Tensor grad_rows = grad_outputs[0].permute({0, 2, 3, 1}).reshape({-1, size[0]});
+    const at::Tensor grad_matrix = grad_rows.t().mm(rows).narrow(1, 0, size[1] * size[2] * size[3]).contiguous();
+    return {{}, grad_matrix.view({size[0], size[2], size[3], size[1]}).permute({0, 3, 1, 2}), {}};
   }
 };
 
@@ -67,14 +67,14 @@ at::Tensor patch_rows(const at::Tensor& x, int64_t kernel, int64_t padding) {
   return op.call(x, kernel, padding);
 }
 
-bool takes_patch_conv(const at::Tensor& x, const at::Tensor& weight) {
+bool can_use_patch_conv(const at::Tensor& x, const at::Tensor& weight) {
   return x.dim() == 4 && weight.dim() == 4 && weight.size(2) == weight.size(3) && weight.size(1) == x.size(1) &&
          weight.numel() / weight.size(0) <= kLongestPatch && weight.size(0) % kMultiple == 0 && !x.requires_grad();
 }
 
 at::Tensor patch_conv(const at::Tensor& x, const at::Tensor& weight, int64_t padding) {
   TSR_CHECK(
-      takes_patch_conv(x, weight) && x.scalar_type() == weight.scalar_type(),
+      can_use_patch_conv(x, weight) && x.scalar_type() == weight.scalar_type(),
       "expected images that want no gradient and a weight of their type with patches of up to {} numbers, got {} of {} and "
       "{} of {}",
       kLongestPatch, fmt::join(x.sizes(), " x "), toString(x.scalar_type()), fmt::join(weight.sizes(), " x "),

@@ -11,7 +11,7 @@ namespace tessera {
 at::Tensor patch_conv(const at::Tensor& x, const at::Tensor& weight, int64_t padding);
 
 // Whether the patches are short enough for it to pay, and x wants no gradient.
-bool takes_patch_conv(const at::Tensor& x, const at::Tensor& weight);
+bool can_use_patch_conv(const at::Tensor& x, const at::Tensor& weight);
 
 // The patches, one for each pixel of the result, (N H' W', C k^2 rounded up to a multiple of 8 and filled with 0): rows of the
 // kernel, in them columns, in them channels.

@@ -28,7 +28,7 @@ TEST_P(PatchConv, EqualsTheConvolutionInFloat64) {
   const at::Tensor wide_weight = weight.detach().to(at::kDouble).requires_grad_();
   const at::Tensor planes = torch::randn({c.images, c.channels, c.height, c.width}, options);
   for (const at::Tensor& x : {planes, planes.contiguous(last)}) {
-    ASSERT_TRUE(takes_patch_conv(x, weight));
+    ASSERT_TRUE(can_use_patch_conv(x, weight));
     const at::Tensor ours = patch_conv(x, weight, c.padding);
     const at::Tensor expected = at::conv2d(x.to(at::kDouble), wide_weight, {}, 1, c.padding);
     ASSERT_EQ(ours.sizes(), expected.sizes());
@@ -36,15 +36,15 @@ TEST_P(PatchConv, EqualsTheConvolutionInFloat64) {
     EXPECT_TRUE(ours.is_contiguous(last));
     const double scale = expected.abs().max().item<double>();
     EXPECT_LE((ours.to(at::kDouble) - expected).abs().max().item<double>(), tolerance * scale);
-    const at::Tensor slope = torch::randn(expected.sizes(), options).contiguous(last);
-    const at::Tensor found = torch::autograd::grad({ours}, {weight}, {slope})[0];
-    const at::Tensor wanted = torch::autograd::grad({expected}, {wide_weight}, {slope.to(at::kDouble)})[0];
+    const at::Tensor grad_out = torch::randn(expected.sizes(), options).contiguous(last);
+    const at::Tensor found = torch::autograd::grad({ours}, {weight}, {grad_out})[0];
+    const at::Tensor wanted = torch::autograd::grad({expected}, {wide_weight}, {grad_out.to(at::kDouble)})[0];
     EXPECT_TRUE(found.is_contiguous(last));
     EXPECT_LE((found.to(at::kDouble) - wanted).abs().max().item<double>(), tolerance * wanted.abs().max().item<double>());
   }
 }
 
-// A U-Net's first convolution; lines longer than a block's share; every kernel and padding that fits.
+// A U-Net's first convolution; lines longer than a block's part; every kernel and padding that fits.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PatchConv,
     ::testing::Values(ConvCase{2, 3, 9, 13, 64, 3, 1, at::kBFloat16}, ConvCase{1, 3, 3, 300, 8, 3, 1, at::kFloat},
@@ -68,9 +68,9 @@ TEST(PatchConvolution, LeavesLongPatchesAndGradientsOfTheImageToOthers) {
   const auto options = at::TensorOptions(testing::test_device());
   const at::Tensor x = torch::randn({1, 8, 5, 5}, options), image = torch::randn({1, 3, 5, 5}, options);
   const at::Tensor weight = torch::randn({8, 3, 3, 3}, options);
-  EXPECT_FALSE(takes_patch_conv(x, torch::randn({8, 8, 3, 3}, options)));
-  EXPECT_FALSE(takes_patch_conv(image.clone().requires_grad_(), weight));
-  EXPECT_FALSE(takes_patch_conv(image, torch::randn({5, 3, 3, 3}, options)));
+  EXPECT_FALSE(can_use_patch_conv(x, torch::randn({8, 8, 3, 3}, options)));
+  EXPECT_FALSE(can_use_patch_conv(image.clone().requires_grad_(), weight));
+  EXPECT_FALSE(can_use_patch_conv(image, torch::randn({5, 3, 3, 3}, options)));
   EXPECT_THROW(patch_conv(x, weight, 1), Error);
   EXPECT_THROW(patch_conv(image, weight.to(at::kDouble), 1), Error);
   EXPECT_THROW(patch_rows(image, 7, 0), Error);

@@ -36,18 +36,19 @@ void fill_pixels(const T* __restrict from, T scale, int64_t pixels, int64_t chan
   for (int64_t p = 1; p < pixels; ++p) std::memcpy(to + p * channels, to, static_cast<size_t>(channels) * sizeof(S));
 }
 
-template <class S, class T>
-constexpr PoolLoops<S, T> loops() {
+template <class S>
+constexpr PoolLoops<S> pool_loops() {
+  using T = Compute<S>;
   return {sum_pixels<S, T>, add<T, T>, add<S, T>, fill_pixels<S, T>};
 }
 
 }  // namespace
 
-extern const PoolLoops<float, float> kPoolFloat;
-extern const PoolLoops<double, double> kPoolDouble;
-extern const PoolLoops<uint16_t, float> kPoolBFloat16;
-constinit const PoolLoops<float, float> kPoolFloat = loops<float, float>();
-constinit const PoolLoops<double, double> kPoolDouble = loops<double, double>();
-constinit const PoolLoops<uint16_t, float> kPoolBFloat16 = loops<uint16_t, float>();
+extern const PoolLoops<float> kPoolFloat;
+extern const PoolLoops<double> kPoolDouble;
+extern const PoolLoops<uint16_t> kPoolBFloat16;
+constinit const PoolLoops<float> kPoolFloat = pool_loops<float>();
+constinit const PoolLoops<double> kPoolDouble = pool_loops<double>();
+constinit const PoolLoops<uint16_t> kPoolBFloat16 = pool_loops<uint16_t>();
 
 }  // namespace tessera::TSR_SIMD

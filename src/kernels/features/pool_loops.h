@@ -1,12 +1,15 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/common/host_device.h"
+
 // Pixels of channels_last features, pooled: loops that are compiled per instruction set. S is the stored type (uint16_t:
-// bfloat16), T the type of the sums. Strides are in elements; channels lie side by side.
+// bfloat16), sums are of type Compute<S>. Strides are in elements; channels lie side by side.
 namespace tessera {
 
-template <class S, class T>
+template <class S>
 struct PoolLoops {
+  using T = Compute<S>;
   // sum[c] = the sum over `rows` x `columns` pixels from `from` on.
   void (*sum_pixels)(const S* from, int64_t stride_y, int64_t stride_x, int64_t rows, int64_t columns, int64_t channels,
                      T* sum);

@@ -25,10 +25,10 @@ at::Tensor call_resize(const at::Tensor& x, at::IntArrayRef size, bool align_cor
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   return op.call(x, size, align_corners);
 }
-at::Tensor call_backward(const at::Tensor& gradient, at::IntArrayRef size, bool align_corners) {
+at::Tensor call_backward(const at::Tensor& grad_out, at::IntArrayRef size, bool align_corners) {
   static const auto op = find_op<ResizeOp>("tessera::resize_bilinear_backward");
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  return op.call(gradient, size, align_corners);
+  return op.call(grad_out, size, align_corners);
 }
 at::Tensor call_concat(at::TensorList xs, at::IntArrayRef size, bool align_corners) {
   static const auto op = find_op<ConcatOp>("tessera::resize_concat");
@@ -42,9 +42,10 @@ struct ResizeFunction : torch::autograd::Function<ResizeFunction> {
     ctx->saved_data["align_corners"] = align_corners;
     return call_resize(x, size, align_corners);
   }
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
-    return {
-        call_backward(gradients[0], ctx->saved_data["size"].toIntVector(), ctx->saved_data["align_corners"].toBool()), {}, {}};
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
+    return {call_backward(grad_outputs[0], ctx->saved_data["size"].toIntVector(), ctx->saved_data["align_corners"].toBool()),
+            {},
+            {}};
   }
 };
 
@@ -57,14 +58,14 @@ struct ConcatFunction : torch::autograd::Function<ConcatFunction> {
     return call_concat(xs, size, align_corners);
   }
   // Slices of the gradient, without a copy where nothing was resized.
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const std::vector<int64_t> shapes = ctx->saved_data["shapes"].toIntVector();
     variable_list found;
     for (size_t i = 0, channel = 0; i < shapes.size(); channel += static_cast<size_t>(shapes[i]), i += 3) {
       found.emplace_back();
       if (!ctx->needs_input_grad(i / 3)) continue;
       const at::IntArrayRef size(&shapes[i + 1], 2);
-      const at::Tensor slice = gradients[0].narrow(1, static_cast<int64_t>(channel), shapes[i]);
+      const at::Tensor slice = grad_outputs[0].narrow(1, static_cast<int64_t>(channel), shapes[i]);
       found.back() =
           slice.sizes().slice(2) == size ? slice : call_backward(slice, size, ctx->saved_data["align_corners"].toBool());
     }
@@ -94,7 +95,7 @@ at::Tensor resize_bilinear(const at::Tensor& x, at::IntArrayRef size, bool align
 
 at::Tensor resize(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
   if (x.sizes().slice(2) == size) return x;
-  return takes_fused_kernels(x) ? resize_bilinear(x, size, align_corners) : at::upsample_bilinear2d(x, size, align_corners);
+  return use_fused(x) ? resize_bilinear(x, size, align_corners) : at::upsample_bilinear2d(x, size, align_corners);
 }
 
 at::Tensor resize_concat(at::TensorList xs, at::IntArrayRef size, bool align_corners) {
@@ -113,7 +114,7 @@ at::Tensor resize_concat(at::TensorList xs, at::IntArrayRef size, bool align_cor
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("resize_bilinear(Tensor x, int[] size, bool align_corners) -> Tensor");
-  m.def("resize_bilinear_backward(Tensor gradient, int[] size, bool align_corners) -> Tensor");
+  m.def("resize_bilinear_backward(Tensor grad_out, int[] size, bool align_corners) -> Tensor");
   m.def("resize_concat(Tensor[] xs, int[] size, bool align_corners) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {

@@ -38,21 +38,21 @@ at::Tensor features(const std::vector<int64_t>& shape, at::ScalarType type, bool
       .contiguous(channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
 }
 
-Derivative ours(const Shape& s, const at::Tensor& x, const at::Tensor& slope, bool align_corners) {
+Derivative ours(const Shape& s, const at::Tensor& x, const at::Tensor& grad_out, bool align_corners) {
   return differentiate(
       x,
       [&](const at::Tensor& y) {
         return resize_bilinear(y, {s.out_h, s.out_w}, align_corners);
       },
-      slope);
+      grad_out);
 }
-Derivative torchs(const Shape& s, const at::Tensor& x, const at::Tensor& slope, bool align_corners) {
+Derivative torchs(const Shape& s, const at::Tensor& x, const at::Tensor& grad_out, bool align_corners) {
   return differentiate(
       x.to(at::kDouble),
       [&](const at::Tensor& y) {
         return at::upsample_bilinear2d(y, {s.out_h, s.out_w}, align_corners);
       },
-      slope.to(at::kDouble));
+      grad_out.to(at::kDouble));
 }
 
 void expect_close(at::ScalarType type, double forward, double backward) {
@@ -60,8 +60,8 @@ void expect_close(at::ScalarType type, double forward, double backward) {
     for (const bool align_corners : {false, true}) {
       for (const bool channels_last : {false, true}) {
         const at::Tensor x = features({s.n, s.channels, s.h, s.w}, type, channels_last);
-        const at::Tensor slope = features({s.n, s.channels, s.out_h, s.out_w}, type, channels_last, 2);
-        const Derivative a = ours(s, x, slope, align_corners), b = torchs(s, x, slope, align_corners);
+        const at::Tensor grad_out = features({s.n, s.channels, s.out_h, s.out_w}, type, channels_last, 2);
+        const Derivative a = ours(s, x, grad_out, align_corners), b = torchs(s, x, grad_out, align_corners);
         EXPECT_EQ(a.value.scalar_type(), type);
         EXPECT_EQ(a.gradient.scalar_type(), type);
         if (channels_last && s.h > 1 && s.w > 1 && s.out_h > 1 && s.channels > 1) {
@@ -95,11 +95,11 @@ TEST(ResizeBilinear, TakesHalf) {
 TEST(ResizeBilinear, SameBitsOnAnyNumberOfThreads) {
   const Shape s{3, 24, 9, 7, 33, 31};
   const at::Tensor x = features({s.n, s.channels, s.h, s.w}, at::kFloat, true);
-  const at::Tensor slope = features({s.n, s.channels, s.out_h, s.out_w}, at::kFloat, true, 2);
+  const at::Tensor grad_out = features({s.n, s.channels, s.out_h, s.out_w}, at::kFloat, true, 2);
   const int before = at::get_num_threads();
-  const Derivative one = ours(s, x, slope, false);
+  const Derivative one = ours(s, x, grad_out, false);
   at::set_num_threads(3);
-  const Derivative three = ours(s, x, slope, false);
+  const Derivative three = ours(s, x, grad_out, false);
   at::set_num_threads(before);
   EXPECT_TRUE(one.value.equal(three.value));
   EXPECT_TRUE(one.gradient.equal(three.gradient));
@@ -115,20 +115,20 @@ TEST(ResizeBilinear, TakesAnyStrides) {
                                .narrow(2, 1, s.h)
                                .slice(3, 0, 2 * s.w, 2)
                                .narrow(3, 0, 5);
-      const at::Tensor slope = features({2, 40, 12, 13}, at::kDouble, channels_last, 2).narrow(1, from, s.channels);
-      const Derivative a = ours(s, x, slope, false), b = torchs(s, x, slope, false);
+      const at::Tensor grad_out = features({2, 40, 12, 13}, at::kDouble, channels_last, 2).narrow(1, from, s.channels);
+      const Derivative a = ours(s, x, grad_out, false), b = torchs(s, x, grad_out, false);
       EXPECT_LT(largest_difference(a.value, b.value), 1e-12);
       EXPECT_LT(largest_difference(a.gradient, b.gradient), 1e-10);
     }
   }
 }
 
-// A gradient sums to what came in: every output's shares are those of its inputs.
+// A gradient sums to what came in: the weights of an output's inputs add up to 1.
 TEST(ResizeBilinear, GradientKeepsTheSum) {
   for (const Shape& s : kShapes) {
     const at::Tensor x = features({s.n, s.channels, s.h, s.w}, at::kDouble, true);
-    const at::Tensor slope = at::ones({s.n, s.channels, s.out_h, s.out_w}, x.options());
-    EXPECT_NEAR(ours(s, x, slope, false).gradient.sum().item<double>(), static_cast<double>(slope.numel()), 1e-7) << s;
+    const at::Tensor grad_out = at::ones({s.n, s.channels, s.out_h, s.out_w}, x.options());
+    EXPECT_NEAR(ours(s, x, grad_out, false).gradient.sum().item<double>(), static_cast<double>(grad_out.numel()), 1e-7) << s;
   }
 }
 

@@ -56,9 +56,9 @@ TEST(ResizeConcat, EqualsResizingAndConcatenating) {
         const at::Tensor a = resize_concat(ours, c.size, align_corners), b = plain(theirs, c.size, align_corners);
         EXPECT_LT(largest_difference(a, b), 1e-12);
         EXPECT_EQ(a.is_contiguous(at::MemoryFormat::ChannelsLast), channels_last);
-        const at::Tensor slope = at::randn(b.sizes(), b.options()).contiguous(a.suggest_memory_format());
-        a.backward(slope);
-        b.backward(slope);
+        const at::Tensor grad_out = at::randn(b.sizes(), b.options()).contiguous(a.suggest_memory_format());
+        a.backward(grad_out);
+        b.backward(grad_out);
         for (size_t i = 0; i < ours.size(); ++i) EXPECT_LT(largest_difference(ours[i].grad(), theirs[i].grad()), 1e-10) << i;
       }
     }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernels/common/axis.h"
-#include "kernels/common/simd_level.h"
 #include "kernels/features/feature_loops.h"
 #include "kernels/features/resize_loops.h"
 #include "kernels/loss/upsample_bands.h"
@@ -13,21 +12,14 @@
 
 namespace tessera {
 
-using FloatLoops = ResizeLoops<float, float>;
-using DoubleLoops = ResizeLoops<double, double>;
-using BFloat16Loops = ResizeLoops<uint16_t, float>;
-TSR_CHOOSE_LOOPS(FloatLoops, kResizeFloat, float_loops)
-TSR_CHOOSE_LOOPS(DoubleLoops, kResizeDouble, double_loops)
-TSR_CHOOSE_LOOPS(BFloat16Loops, kResizeBFloat16, bfloat16_loops)
+TSR_CHOOSE_FEATURE_LOOPS(ResizeLoops, kResize, with_resize_loops)
 
 namespace {
 
-constexpr FeatureLoops kLoops{float_loops, double_loops, bfloat16_loops};
-
-// Whether our loops take the tensor, the features or the gradient of what they became: with more pixels after than before.
+// Whether to use our loops on the tensor, the features or the gradient of what they became: with more pixels after than before.
 // libtorch is as good for planes, and better at shrinking, where most of what we mix is not asked for.
-bool takes_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
-  return high_pixels >= low_pixels && takes_feature_loops(x);
+bool use_loops(const at::Tensor& x, int64_t low_pixels, int64_t high_pixels) {
+  return high_pixels >= low_pixels && can_use_feature_loops(x);
 }
 
 // Calls work(row, scratch) for rows [0, rows) on all threads.
@@ -43,7 +35,8 @@ void for_rows(int64_t rows, int64_t values_per_row, int64_t scratch_size, Row&& 
 
 // x resized into `out`, both with their channels side by side.
 void resize_into(const at::Tensor& x, const at::Tensor& out, bool align_corners) {
-  kLoops.with(x, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
+  with_resize_loops(x, [&]<class S>(const ResizeLoops<S>& loops) {
+    using T = Compute<S>;
     const Axis<T> rows(x.size(2), out.size(2), align_corners), columns(x.size(3), out.size(3), align_corners);
     const auto* const from = static_cast<const S*>(x.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
@@ -59,35 +52,35 @@ void resize_into(const at::Tensor& x, const at::Tensor& out, bool align_corners)
   });
 }
 
-// Who reads each input of an axis, and with what share.
+// Which outputs read each input of an axis, and with what weight.
 template <class T>
 struct Readers {
   Readers(int64_t in, int64_t out, bool align_corners) {
     const AxisRule rule(in, out, align_corners);
-    const auto share_at = [&](int64_t p, int64_t i) {
+    const auto weight_at = [&](int64_t p, int64_t i) {
       const AxisPoint point = rule(i);
-      return share_of(p, point.first, point.second, point.weight);
+      return weight_of(p, point.first, point.second, point.weight);
     };
     for (int64_t p = 0; p < in; ++p) {
       AxisRange range = rule.readers(p);
-      while (range.begin < range.end && share_at(p, range.begin) == 0) ++range.begin;
-      while (range.begin < range.end && share_at(p, range.end - 1) == 0) --range.end;
+      while (range.begin < range.end && weight_at(p, range.begin) == 0) ++range.begin;
+      while (range.begin < range.end && weight_at(p, range.end - 1) == 0) --range.end;
       begin.push_back(range.begin);
       end.push_back(range.end);
-      offset.push_back(static_cast<int64_t>(share.size()));
-      for (int64_t i = range.begin; i < range.end; ++i) share.push_back(static_cast<T>(share_at(p, i)));
+      offset.push_back(static_cast<int64_t>(weight.size()));
+      for (int64_t i = range.begin; i < range.end; ++i) weight.push_back(static_cast<T>(weight_at(p, i)));
     }
   }
-  ReadersView<T> view() const { return {begin.data(), end.data(), offset.data(), share.data()}; }
+  ReadersView<T> view() const { return {begin.data(), end.data(), offset.data(), weight.data()}; }
 
   std::vector<int64_t> begin, end, offset;
-  std::vector<T> share;
+  std::vector<T> weight;
 };
 
 }  // namespace
 
 at::Tensor resize_bilinear_cpu(const at::Tensor& x, at::IntArrayRef size, bool align_corners) {
-  if (!takes_loops(x, x.size(2) * x.size(3), size[0] * size[1])) return at::upsample_bilinear2d(x, size, align_corners);
+  if (!use_loops(x, x.size(2) * x.size(3), size[0] * size[1])) return at::upsample_bilinear2d(x, size, align_corners);
   const at::Tensor out = at::empty({x.size(0), x.size(1), size[0], size[1]}, x.options(), at::MemoryFormat::ChannelsLast);
   resize_into(x, out, align_corners);
   return out;
@@ -101,7 +94,7 @@ at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align
     channel += x.size(1);
     if (x.sizes().slice(2) == size) {
       slice.copy_(x);
-    } else if (takes_loops(x, x.size(2) * x.size(3), size[0] * size[1]) && slice.stride(1) == 1) {
+    } else if (use_loops(x, x.size(2) * x.size(3), size[0] * size[1]) && slice.stride(1) == 1) {
       resize_into(x, slice, align_corners);
     } else {
       slice.copy_(at::upsample_bilinear2d(x, size, align_corners));
@@ -110,19 +103,20 @@ at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align
   return out;
 }
 
-at::Tensor resize_bilinear_backward_cpu(const at::Tensor& gradient, at::IntArrayRef size, bool align_corners) {
-  const int64_t images = gradient.size(0), channels = gradient.size(1), height = size[0], width = size[1];
+at::Tensor resize_bilinear_backward_cpu(const at::Tensor& grad_out, at::IntArrayRef size, bool align_corners) {
+  const int64_t images = grad_out.size(0), channels = grad_out.size(1), height = size[0], width = size[1];
   const std::vector<int64_t> shape = {images, channels, height, width};
-  if (!takes_loops(gradient, height * width, gradient.size(2) * gradient.size(3))) {
-    return at::upsample_bilinear2d_backward(gradient, gradient.sizes().slice(2), shape, align_corners);
+  if (!use_loops(grad_out, height * width, grad_out.size(2) * grad_out.size(3))) {
+    return at::upsample_bilinear2d_backward(grad_out, grad_out.sizes().slice(2), shape, align_corners);
   }
-  const at::Tensor out = at::empty(shape, gradient.options(), at::MemoryFormat::ChannelsLast);
-  kLoops.with(gradient, [&]<class S, class T>(const ResizeLoops<S, T>& loops) {
-    const int64_t out_width = gradient.size(3);
-    const Readers<T> rows(height, gradient.size(2), align_corners), columns(width, out_width, align_corners);
-    const auto* const from = static_cast<const S*>(gradient.const_data_ptr());
+  const at::Tensor out = at::empty(shape, grad_out.options(), at::MemoryFormat::ChannelsLast);
+  with_resize_loops(grad_out, [&]<class S>(const ResizeLoops<S>& loops) {
+    using T = Compute<S>;
+    const int64_t out_width = grad_out.size(3);
+    const Readers<T> rows(height, grad_out.size(2), align_corners), columns(width, out_width, align_corners);
+    const auto* const from = static_cast<const S*>(grad_out.const_data_ptr());
     auto* const to = static_cast<S*>(out.mutable_data_ptr());
-    const int64_t cost = 2 * gradient.size(2) / height * out_width * channels;
+    const int64_t cost = 2 * grad_out.size(2) / height * out_width * channels;
     for_rows<T>(images * height, cost, (out_width + 1) * channels, [&](int64_t row, T* scratch) {
       const int64_t n = row / height;
       const auto y = static_cast<size_t>(row % height);
@@ -131,8 +125,8 @@ at::Tensor resize_bilinear_backward_cpu(const at::Tensor& gradient, at::IntArray
         std::fill(result, result + width * channels, S{});
         return;
       }
-      loops.backward({from + n * gradient.stride(0) + rows.begin[y] * gradient.stride(2), gradient.stride(2),
-                      gradient.stride(3), out_width, channels, rows.end[y] - rows.begin[y], rows.share.data() + rows.offset[y],
+      loops.backward({from + n * grad_out.stride(0) + rows.begin[y] * grad_out.stride(2), grad_out.stride(2),
+                      grad_out.stride(3), out_width, channels, rows.end[y] - rows.begin[y], rows.weight.data() + rows.offset[y],
                       columns.view(), result, width, scratch});
     });
   });

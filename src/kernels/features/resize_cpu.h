@@ -7,7 +7,7 @@ namespace tessera {
 // The CPU's implementations of the ops of resize_bilinear.h.
 at::Tensor resize_bilinear_cpu(const at::Tensor& x, at::IntArrayRef size, bool align_corners);
 // `size`: of the input, whose gradient it returns.
-at::Tensor resize_bilinear_backward_cpu(const at::Tensor& gradient, at::IntArrayRef size, bool align_corners);
+at::Tensor resize_bilinear_backward_cpu(const at::Tensor& grad_out, at::IntArrayRef size, bool align_corners);
 at::Tensor resize_concat_cpu(at::TensorList xs, at::IntArrayRef size, bool align_corners);
 
 // An uninitialised tensor for the channels of all: channels_last where one of them is. Defined here, so that the CUDA plug-in

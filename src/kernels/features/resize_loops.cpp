@@ -39,8 +39,9 @@ TSR_INLINE void mix(T* __restrict to, const S* __restrict a, const S* __restrict
   for (int64_t c = 0; c < n; ++c) to[c] = widen(a[c]) + weight * (widen(b[c]) - widen(a[c]));
 }
 
-template <class S, class T>
-void forward(const ResizeRow<S, T>& row) {
+template <class S>
+void forward(const ResizeRow<S>& row) {
+  using T = Compute<S>;
   const int64_t n = row.channels;
   if (row.stride_x == n) {
     mix(row.scratch, row.top, row.bottom, row.bottom_weight, row.width * n);
@@ -58,8 +59,9 @@ void forward(const ResizeRow<S, T>& row) {
   }
 }
 
-template <class S, class T>
-void backward(const ResizeGradientRow<S, T>& row) {
+template <class S>
+void backward(const ResizeGradientRow<S>& row) {
+  using T = Compute<S>;
   const int64_t n = row.channels;
   [[maybe_unused]] T* const sum = row.scratch + row.out_width * n;
   if (row.stride_x == n) {
@@ -67,11 +69,12 @@ void backward(const ResizeGradientRow<S, T>& row) {
     constexpr int64_t kStretch = 2048;
     for (int64_t c = 0; c < row.out_width * n; c += kStretch) {
       const int64_t left = row.out_width * n - c;
-      weighted_sum(row.scratch + c, row.gradient + c, row.stride_y, row.row_share, row.rows, left < kStretch ? left : kStretch);
+      weighted_sum(row.scratch + c, row.grad_out + c, row.stride_y, row.row_weight, row.rows,
+                   left < kStretch ? left : kStretch);
     }
   } else {
     for (int64_t x = 0; x < row.out_width; ++x) {
-      weighted_sum(row.scratch + x * n, row.gradient + x * row.stride_x, row.stride_y, row.row_share, row.rows, n);
+      weighted_sum(row.scratch + x * n, row.grad_out + x * row.stride_x, row.stride_y, row.row_weight, row.rows, n);
     }
   }
   for (int64_t x = 0; x < row.width; ++x) {
@@ -81,11 +84,11 @@ void backward(const ResizeGradientRow<S, T>& row) {
       for (int64_t c = 0; c < n; ++c) out[c] = S{};
       continue;
     }
-    const T* const share = row.columns.share + row.columns.offset[x];
+    const T* const weight = row.columns.weight + row.columns.offset[x];
     if constexpr (std::is_same_v<S, T>) {
-      weighted_sum<T, T>(out, row.scratch + begin * n, n, share, count, n);
+      weighted_sum<T, T>(out, row.scratch + begin * n, n, weight, count, n);
     } else {
-      weighted_sum<T, T>(sum, row.scratch + begin * n, n, share, count, n);
+      weighted_sum<T, T>(sum, row.scratch + begin * n, n, weight, count, n);
       for (int64_t c = 0; c < n; ++c) out[c] = narrow<S>(sum[c]);
     }
   }
@@ -93,11 +96,11 @@ void backward(const ResizeGradientRow<S, T>& row) {
 
 }  // namespace
 
-extern const ResizeLoops<float, float> kResizeFloat;
-extern const ResizeLoops<double, double> kResizeDouble;
-extern const ResizeLoops<uint16_t, float> kResizeBFloat16;
-constinit const ResizeLoops<float, float> kResizeFloat{forward<float, float>, backward<float, float>};
-constinit const ResizeLoops<double, double> kResizeDouble{forward<double, double>, backward<double, double>};
-constinit const ResizeLoops<uint16_t, float> kResizeBFloat16{forward<uint16_t, float>, backward<uint16_t, float>};
+extern const ResizeLoops<float> kResizeFloat;
+extern const ResizeLoops<double> kResizeDouble;
+extern const ResizeLoops<uint16_t> kResizeBFloat16;
+constinit const ResizeLoops<float> kResizeFloat{forward<float>, backward<float>};
+constinit const ResizeLoops<double> kResizeDouble{forward<double>, backward<double>};
+constinit const ResizeLoops<uint16_t> kResizeBFloat16{forward<uint16_t>, backward<uint16_t>};
 
 }  // namespace tessera::TSR_SIMD

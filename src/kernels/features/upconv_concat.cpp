@@ -19,37 +19,37 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using OptionalTensor = std::optional<at::Tensor>;
-using PutOp = void(at::Tensor, const at::Tensor&, const at::Tensor&, const OptionalTensor&);
-using TakeOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&);
+using ScatterOp = void(at::Tensor, const at::Tensor&, const at::Tensor&, const OptionalTensor&);
+using GatherOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&);
 
 at::ScalarType sum_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
 // On a CPU libtorch's convolution does the same, so these are for tests.
-void put_doubled_cpu(at::Tensor out, const at::Tensor& rows, const at::Tensor& bias, const OptionalTensor& skip) {
+void scatter_2x2_cpu(at::Tensor out, const at::Tensor& rows, const at::Tensor& bias, const OptionalTensor& skip) {
   const int64_t n = out.size(0), channels = bias.size(0), height = out.size(2) / 2, width = out.size(3) / 2;
   const at::Tensor image =
       rows.view({n, height, width, 2, 2, channels}).permute({0, 5, 1, 3, 2, 4}).reshape({n, channels, 2 * height, 2 * width});
   out.narrow(1, 0, channels).copy_(image + bias.view({1, -1, 1, 1}));
   if (skip) out.narrow(1, channels, skip->size(1)).copy_(*skip);
 }
-std::tuple<at::Tensor, at::Tensor> take_doubled_cpu(const at::Tensor& x) {
+std::tuple<at::Tensor, at::Tensor> gather_2x2_cpu(const at::Tensor& x) {
   const int64_t n = x.size(0), channels = x.size(1), height = x.size(2) / 2, width = x.size(3) / 2;
   const at::Tensor rows =
       x.reshape({n, channels, height, 2, width, 2}).permute({0, 2, 4, 3, 5, 1}).reshape({n * height * width, 4 * channels});
   return {rows, x.sum({0, 2, 3}, false, sum_type(x))};
 }
 
-// Not an argument that autograd sees: its memory becomes the result's.
-struct Room {
+// Hides the buffer from autograd: its memory becomes the result's.
+struct GivenBuffer {
   at::Tensor memory;
 };
 
-struct DoubleJoinFunction : torch::autograd::Function<DoubleJoinFunction> {
+struct UpconvConcatFunction : torch::autograd::Function<UpconvConcatFunction> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                            const at::Tensor& skip, const Room& given) {
-    static const auto op = find_op<PutOp>("tessera::put_doubled");
+                            const at::Tensor& skip, const GivenBuffer& given) {
+    static const auto op = find_op<ScatterOp>("tessera::scatter_2x2");
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const at::Tensor rows = pixel_rows(x);
@@ -57,39 +57,39 @@ struct DoubleJoinFunction : torch::autograd::Function<DoubleJoinFunction> {
     ctx->save_for_backward({rows, matrix});
     ctx->saved_data["size"] = x.sizes().vec();
     const bool lies_there = given.memory.defined();
-    const at::Tensor out = lies_there ? given.memory.alias() : room_beside(weight.size(1), skip).room;
+    const at::Tensor out = lies_there ? given.memory.alias() : make_concat_buffer(weight.size(1), skip).whole;
     op.call(lies_there ? out.narrow(1, 0, weight.size(1)) : out, rows.mm(matrix), bias,
             lies_there ? std::nullopt : OptionalTensor(skip));
     return out;
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
-    static const auto op = find_op<TakeOp>("tessera::take_doubled");
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
+    static const auto op = find_op<GatherOp>("tessera::gather_2x2");
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const variable_list saved = ctx->get_saved_variables();
-    const at::Tensor &rows = saved[0], &matrix = saved[1], &slope = gradients[0];
+    const at::Tensor &rows = saved[0], &matrix = saved[1], &grad_out = grad_outputs[0];
     const int64_t inputs = matrix.size(0), channels = matrix.size(1) / 4;
-    const auto [slopes, dbias] = op.call(slope.narrow(1, 0, channels));
-    at::Tensor dx, dweight;
-    if (ctx->needs_input_grad(0)) dx = image_of_rows(slopes.mm(matrix.t()), ctx->saved_data["size"].toIntVector());
-    if (ctx->needs_input_grad(1)) dweight = rows.t().mm(slopes).view({inputs, 2, 2, channels}).permute({0, 3, 1, 2});
-    return {dx, dweight, dbias, slope.narrow(1, channels, slope.size(1) - channels), {}};
+    const auto [grad_rows, grad_bias] = op.call(grad_out.narrow(1, 0, channels));
+    at::Tensor grad_x, grad_weight;
+    if (ctx->needs_input_grad(0)) grad_x = image_of_rows(grad_rows.mm(matrix.t()), ctx->saved_data["size"].toIntVector());
+    if (ctx->needs_input_grad(1)) grad_weight = rows.t().mm(grad_rows).view({inputs, 2, 2, channels}).permute({0, 3, 1, 2});
+    return {grad_x, grad_weight, grad_bias, grad_out.narrow(1, channels, grad_out.size(1) - channels), {}};
   }
 };
 
 }  // namespace
 
-JoinRoom room_beside(int64_t before, const at::Tensor& skip) {
+ConcatBuffer make_concat_buffer(int64_t before, const at::Tensor& skip) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;  // no views in autograd's sense: both become results
   const int64_t channels = skip.size(1);
-  const at::Tensor room =
+  const at::Tensor whole =
       at::empty({skip.size(0), before + channels, skip.size(2), skip.size(3)}, skip.options(), at::MemoryFormat::ChannelsLast);
-  return {room, room.narrow(1, before, channels)};
+  return {whole, whole.narrow(1, before, channels)};
 }
 
-at::Tensor double_join(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& skip,
-                       const at::Tensor& room) {
+at::Tensor upconv2x2_concat(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& skip,
+                            const at::Tensor& concat_buffer) {
   TSR_CHECK(x.dim() == 4 && weight.dim() == 4 && weight.size(0) == x.size(1) && weight.size(2) == 2 && weight.size(3) == 2 &&
                 weight.scalar_type() == x.scalar_type(),
             "expected features (N, K, H, W) and a weight (K, C, 2, 2) of their type, got {} of {} and {} of {}",
@@ -102,21 +102,22 @@ at::Tensor double_join(const at::Tensor& x, const at::Tensor& weight, const at::
   TSR_CHECK(bias.dim() == 1 && bias.size(0) == weight.size(1) && bias.scalar_type() == sum_type(x),
             "expected a bias of {} numbers of {}", weight.size(1), toString(sum_type(x)));
   TSR_CHECK(
-      !room.defined() || (room.size(1) == weight.size(1) + skip.size(1) && room.sizes().slice(2) == skip.sizes().slice(2) &&
-                          room.narrow(1, weight.size(1), skip.size(1)).const_data_ptr() == skip.const_data_ptr()),
-      "expected room for {} channels beside the skip that lies in it", weight.size(1));
-  return DoubleJoinFunction::apply(x, weight, bias, skip, Room{room});
+      !concat_buffer.defined() ||
+          (concat_buffer.size(1) == weight.size(1) + skip.size(1) && concat_buffer.sizes().slice(2) == skip.sizes().slice(2) &&
+           concat_buffer.narrow(1, weight.size(1), skip.size(1)).const_data_ptr() == skip.const_data_ptr()),
+      "expected a concat buffer with {} free channels before the skip that lies in it", weight.size(1));
+  return UpconvConcatFunction::apply(x, weight, bias, skip, GivenBuffer{concat_buffer});
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
-  // rows: (N H W, 4 C), the pixels of each window one after another; out: (N, C + S, 2 H, 2 W), or C channels
+  // rows: (N H W, 4 C), the pixels of each 2 x 2 window one after another; out: (N, C + S, 2 H, 2 W), or C channels
   // without a skip.
-  m.def("put_doubled(Tensor(a!) out, Tensor rows, Tensor bias, Tensor? skip) -> ()");
-  m.def("take_doubled(Tensor x) -> (Tensor rows, Tensor sums)");
+  m.def("scatter_2x2(Tensor(a!) out, Tensor rows, Tensor bias, Tensor? skip) -> ()");
+  m.def("gather_2x2(Tensor x) -> (Tensor rows, Tensor sums)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
-  m.impl("put_doubled", put_doubled_cpu);
-  m.impl("take_doubled", take_doubled_cpu);
+  m.impl("scatter_2x2", scatter_2x2_cpu);
+  m.impl("gather_2x2", gather_2x2_cpu);
 }
 
 }  // namespace tessera

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// With libtorch's operations: good ones on a CPU, and the way for devices without a kernel of ours.
+// Uses libtorch's operations, which are good ones on a CPU, and serves devices without a kernel of ours.
 void add_windows_plain(const at::Tensor& sum, const at::Tensor& logits, at::IntArrayRef images, at::IntArrayRef lefts,
                        const at::Tensor& weights) {
   at::Tensor scores = logits.to(sum.scalar_type());
@@ -44,7 +44,7 @@ void add_windows(const at::Tensor& sum, const at::Tensor& logits, at::IntArrayRe
               "window {} at image {}, column {} lies outside of the sums", b, images[b], lefts[b]);
   }
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  if (!takes_fused_kernels(sum)) return add_windows_plain(sum, logits, images, lefts, weights);
+  if (!use_fused(sum)) return add_windows_plain(sum, logits, images, lefts, weights);
   static const auto op = find_op<decltype(add_windows_plain)>("tessera::add_windows");
   op.call(sum, logits, images, lefts, weights.contiguous());
 }

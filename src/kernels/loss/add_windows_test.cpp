@@ -46,7 +46,7 @@ at::Tensor expected_sum(const Case& c, const at::Tensor& sum, const at::Tensor& 
   return result;
 }
 
-// Of every type and layout, against plain operations in float64.
+// Logits of every type and layout are compared with plain operations in float64.
 TEST(AddWindows, EqualsPlainOps) {
   for (const Case& c : kCases) {
     const auto windows = static_cast<int64_t>(c.image.size());

@@ -57,16 +57,7 @@ class ArgmaxLoops {
   }
 
   TSR_INLINE void put(int64_t y, int64_t x, int64_t best) {
-    const int64_t pixel = (y - band_.begin) * band_.out_width + x;
-    if (band_.result != nullptr) band_.result[pixel] = static_cast<int16_t>(best);
-    if (band_.confusion == nullptr) return;
-    const int16_t label = band_.labels[pixel];
-    if (label == band_.ignore) return;
-    if (label < 0 || label >= band_.classes) {
-      band_.bad_label = true;
-    } else {
-      ++band_.confusion[label * band_.classes + best];
-    }
+    band_.result[(y - band_.begin) * band_.out_width + x] = static_cast<int16_t>(best);
   }
 
   ArgmaxBand<T>& band_;

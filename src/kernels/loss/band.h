@@ -32,7 +32,7 @@ struct Band {
 
 enum class SoftmaxTask { kCrossEntropy, kSums, kSumsGradient };
 
-// What a softmax over the pixels of a band gathers. Class tables have `padded` entries, those past the classes 0.
+// A band and what a softmax over its pixels gathers. Class tables have `padded` entries, those past the classes 0.
 template <class T>
 struct SoftmaxBand : Band<T> {
   SoftmaxTask task;
@@ -40,11 +40,11 @@ struct SoftmaxBand : Band<T> {
   const T* target_weight;
   const T* spread_weight;  // null: no label smoothing
   T spread_total;
-  const int16_t* other_labels;  // null, or the labels that the share 1 - `share` of each pixel has
-  T share;
-  // Gradient of the sums: slope[c] of the probabilities over all labelled pixels, label_slope[c] of those at the label.
-  const T* slope;
-  const T* label_slope;
+  const int16_t* other_labels;  // null, or MixUp's second labels, whose weight is 1 - mix_weight
+  T mix_weight;
+  // kSumsGradient: the gradients of the two sums of class c, over all labelled pixels and over those with its label.
+  const T* grad_sum;
+  const T* grad_label_sum;
 
   double value;  // out: cross entropy
   double* sums;  // out: (2, padded): probability at the label, probability
@@ -55,9 +55,7 @@ struct SoftmaxBand : Band<T> {
 
 template <class T>
 struct ArgmaxBand : Band<T> {
-  int16_t* result;     // of output row `begin`, or null
-  int64_t* confusion;  // (classes, classes) of (label, prediction), or null
-  bool bad_label;      // out
+  int16_t* result;  // of output row `begin`
 };
 
 // The loops over bands, compiled for one instruction set.

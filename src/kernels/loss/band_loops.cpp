@@ -54,9 +54,9 @@ void argmax(ArgmaxBand<T>& band) {
 
 }  // namespace
 
-extern const BandLoops<float> kFloatLoops;
-extern const BandLoops<double> kDoubleLoops;
-constinit const BandLoops<float> kFloatLoops{padded<float>, scratch_size<float>, softmax<float>, argmax<float>};
-constinit const BandLoops<double> kDoubleLoops{padded<double>, scratch_size<double>, softmax<double>, argmax<double>};
+extern const BandLoops<float> kBandLoopsFloat;
+extern const BandLoops<double> kBandLoopsDouble;
+constinit const BandLoops<float> kBandLoopsFloat{padded<float>, scratch_size<float>, softmax<float>, argmax<float>};
+constinit const BandLoops<double> kBandLoopsDouble{padded<double>, scratch_size<double>, softmax<double>, argmax<double>};
 
 }  // namespace tessera::TSR_SIMD

@@ -47,7 +47,7 @@ struct CellRow {
   const T* step;
 };
 
-// What the walk keeps: two rows of logits, one row of a cell.
+// The walk keeps two rows of logits and one row of a cell: this many numbers.
 inline int64_t walk_scratch(int64_t width, int64_t padded) {
   return 2 * (width + 1) * padded;
 }

@@ -33,27 +33,27 @@ struct ClassifierLossFunction : torch::autograd::Function<ClassifierLossFunction
     static const auto op = find_op<LossOp>("tessera::classifier_loss");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const auto optional = [](const at::Tensor& x, bool given) { return given ? OptionalTensor(x) : std::nullopt; };
-    const auto [sum, dfeatures, dweight, dbias] =
+    const auto [sum, grad_features, grad_weight, grad_bias] =
         op.call(features, weight.flatten(1).to(features.scalar_type()).contiguous(), bias.to(at::kFloat), labels,
                 optional(o.class_weights, o.class_weights.defined()), o.label_smoothing, o.ignore,
                 optional(scale, !scales_late(features)));
-    ctx->save_for_backward({dfeatures, dweight, dbias, scale});
+    ctx->save_for_backward({grad_features, grad_weight, grad_bias, scale});
     ctx->saved_data["weight_type"] = weight.scalar_type();
     ctx->saved_data["bias_type"] = bias.scalar_type();
     return sum * scale;
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& slopes) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<ScaleOp>("tessera::scale_unless_one_");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const variable_list saved = ctx->get_saved_variables();
-    at::Tensor dfeatures = saved[0];
-    const at::Tensor factor = scales_late(dfeatures) ? slopes[0] * saved[3] : slopes[0];
-    op.call(dfeatures, factor);
-    dfeatures.unsafeGetTensorImpl()->bump_version();  // a second time, autograd would find it multiplied already
-    const at::Tensor dweight = (saved[1] * factor).to(ctx->saved_data["weight_type"].toScalarType());
-    const at::Tensor dbias = (saved[2] * factor).to(ctx->saved_data["bias_type"].toScalarType());
-    return {dfeatures, dweight.unsqueeze(2).unsqueeze(3), dbias, {}, {}, {}};
+    at::Tensor grad_features = saved[0];
+    const at::Tensor factor = scales_late(grad_features) ? grad_outputs[0] * saved[3] : grad_outputs[0];
+    op.call(grad_features, factor);
+    grad_features.unsafeGetTensorImpl()->bump_version();  // a second time, autograd would find it multiplied already
+    const at::Tensor grad_weight = (saved[1] * factor).to(ctx->saved_data["weight_type"].toScalarType());
+    const at::Tensor grad_bias = (saved[2] * factor).to(ctx->saved_data["bias_type"].toScalarType());
+    return {grad_features, grad_weight.unsqueeze(2).unsqueeze(3), grad_bias, {}, {}, {}};
   }
 };
 
@@ -65,8 +65,9 @@ Results classifier_loss_cpu(const at::Tensor& features, const at::Tensor& weight
   const at::Tensor logits = image_of_rows(at::addmm(bias, rows, matrix.t()), features.sizes());
   const auto [sum, saved] =
       upsample_cross_entropy_cpu(logits, labels, class_weights, smoothing, {}, {}, ignore, /*align_corners=*/false, true);
-  const at::Tensor slope = pixel_rows(scale ? saved * scale->to(at::kFloat) : saved);
-  return {sum, image_of_rows(slope.mm(matrix), features.sizes()).to(features.scalar_type()), slope.t().mm(rows), slope.sum(0)};
+  const at::Tensor grad_logits = pixel_rows(scale ? saved * scale->to(at::kFloat) : saved);
+  return {sum, image_of_rows(grad_logits.mm(matrix), features.sizes()).to(features.scalar_type()), grad_logits.t().mm(rows),
+          grad_logits.sum(0)};
 }
 
 void scale_unless_one_cpu(at::Tensor& x, const at::Tensor& factor) {
@@ -102,8 +103,8 @@ at::Tensor classifier_cross_entropy(const PixelClassifier& classifier, const at:
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "classifier_loss(Tensor features, Tensor weight, Tensor bias, Tensor labels, Tensor? class_weights, float "
-      "label_smoothing, "
-      "int ignore, Tensor? scale) -> (Tensor sum, Tensor dfeatures, Tensor dweight, Tensor dbias)");
+      "label_smoothing, int ignore, Tensor? scale) -> (Tensor sum, Tensor grad_features, Tensor grad_weight, Tensor "
+      "grad_bias)");
   m.def("scale_unless_one_(Tensor(a!) x, Tensor factor) -> ()");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {

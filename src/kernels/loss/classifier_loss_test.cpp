@@ -61,8 +61,8 @@ at::Tensor number(double value) {
   return at::scalar_tensor(value, at::TensorOptions(test_device()).dtype(at::kDouble));
 }
 
-// The slopes that products take are rounded to half precision, and so is the features' gradient: errors of a part in 2^9. A
-// GPU's exponential errs by 2e-6, which is all there is of a single class's slopes.
+// The gradients of logits that products take are rounded to half precision, and so is the features' gradient: errors of a part
+// in 2^9. A GPU's exponential errs by 2e-6, which is all there is of a single class's gradients.
 void expect_close(const std::vector<at::Tensor>& found, const std::vector<at::Tensor>& wanted) {
   EXPECT_LT(largest_difference(found[0], wanted[0]), 1e-5 * std::max(1.0, wanted[0].abs().item<double>()));
   for (size_t i = 1; i < wanted.size(); ++i) {
@@ -86,10 +86,10 @@ TEST(ClassifierLoss, EqualsConvolutionAndCrossEntropy) {
   for_each_case([](const Case& c, at::ScalarType type) {
     const Inputs in = make_inputs(c, type);
     const double scale = 0.3;
-    for (const double slope : {1.0, 64.0}) {  // of a loss that is scaled
-      const at::Tensor value = slope * classifier_cross_entropy(in.classifier, in.labels, {}, number(scale));
+    for (const double loss_scale : {1.0, 64.0}) {  // of a loss that is scaled
+      const at::Tensor value = loss_scale * classifier_cross_entropy(in.classifier, in.labels, {}, number(scale));
       const std::vector<at::Tensor> found = results(value, in.classifier);
-      expect_close(found, plain(in, {}, slope * scale));
+      expect_close(found, plain(in, {}, loss_scale * scale));
       EXPECT_EQ(found[1].scalar_type(), type);
       EXPECT_EQ(found[2].scalar_type(), type);
       EXPECT_EQ(found[3].scalar_type(), at::kFloat);

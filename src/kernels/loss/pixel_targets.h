@@ -4,21 +4,21 @@
 
 namespace tessera::TSR_SIMD {
 
-// What one pixel should be: up to two labels with their weights in the cross entropy.
+// The target of one pixel: up to two labels with their weights in the cross entropy.
 template <class T>
 struct PixelTargets {
   int count = 0;
   int16_t label[2];
   T weight[2];  // of -log p at the label
-  T share;      // of the pixel that is labelled: 1, or less where one of two mixed labels is ignored
+  T labelled;   // weight of the labels together: 1, or less where one of two mixed labels is ignored
   T mass;       // of all -log p together: the weight of the log of the sum of exponentials
 };
 
-// Whether the pixel counts at all.
+// Reads the pixel's targets; false: it does not count.
 template <class T>
 TSR_INLINE bool read_targets(SoftmaxBand<T>& band, int64_t pixel, PixelTargets<T>& to) {
   to.count = 0;
-  to.share = to.mass = 0;
+  to.labelled = to.mass = 0;
   const bool mixed = band.other_labels != nullptr;
   for (int i = 0; i < (mixed ? 2 : 1); ++i) {
     const int16_t label = i == 0 ? band.labels[pixel] : band.other_labels[pixel];
@@ -27,13 +27,13 @@ TSR_INLINE bool read_targets(SoftmaxBand<T>& band, int64_t pixel, PixelTargets<T
       band.bad_label = true;
       continue;
     }
-    const T share = !mixed ? T(1) : i == 0 ? band.share : T(1) - band.share;
+    const T part = !mixed ? T(1) : i == 0 ? band.mix_weight : T(1) - band.mix_weight;
     to.label[to.count] = label;
     if (band.task == SoftmaxTask::kCrossEntropy) {
-      to.weight[to.count] = share * band.target_weight[label];
-      to.mass += to.weight[to.count] + share * band.spread_total;
+      to.weight[to.count] = part * band.target_weight[label];
+      to.mass += to.weight[to.count] + part * band.spread_total;
     }
-    to.share += share;
+    to.labelled += part;
     ++to.count;
   }
   return to.count > 0;

@@ -30,7 +30,7 @@ at::Tensor logits_in(Layout layout, int64_t classes, int64_t height, int64_t wid
   if (layout == Layout::kPlanes) return values;
   const int64_t pitch = layout == Layout::kPadded ? (classes + 8) / 8 * 8 : layout == Layout::kShifted ? classes + 3 : classes;
   const int64_t columns = layout == Layout::kCutColumns ? width + 3 : width;
-  // What is around the logits must not be read, or must not matter.
+  // The numbers around the logits must not be read, or must not matter.
   const at::Tensor wide = at::full({2, height, columns, pitch}, NAN, values.options()).permute({0, 3, 1, 2});
   const at::Tensor logits = wide.narrow(1, layout == Layout::kShifted ? 3 : 0, classes).narrow(3, columns - width, width);
   return logits.copy_(values);
@@ -49,8 +49,8 @@ at::Tensor plain_cross_entropy(const at::Tensor& x, const at::Tensor& labels, co
     return at::cross_entropy_loss(x, y.to(at::kLong), weights, at::Reduction::None, options.ignore, options.label_smoothing);
   };
   if (!options.other_labels.defined()) return of(labels).sum();
-  const at::Tensor share = options.share.to(x.device()).view({-1, 1, 1});
-  return (share * of(labels) + (1 - share) * of(options.other_labels)).sum();
+  const at::Tensor mix_weight = options.mix_weight.to(x.device()).view({-1, 1, 1});
+  return (mix_weight * of(labels) + (1 - mix_weight) * of(options.other_labels)).sum();
 }
 
 at::Tensor plain_sums(const at::Tensor& x, const at::Tensor& labels) {
@@ -90,7 +90,7 @@ TEST(PixelwiseLoss, CrossEntropyEqualsPlainOps) {
       all.class_weights = at::rand({logits.size(1)}, at::kDouble) + 0.5;
       all.label_smoothing = 0.1;
       all.other_labels = labels_for(logits, 99);
-      all.share = at::rand({2}, at::kDouble);
+      all.mix_weight = at::rand({2}, at::kDouble);
       for (const CrossEntropyOptions& options : {CrossEntropyOptions(), all}) {
         const Derivative fused =
             differentiate(logits, [&](const at::Tensor& x) { return 0.25 * upsample_cross_entropy(x, labels, options); });
@@ -124,11 +124,11 @@ TEST(PixelwiseLoss, SoftmaxSumsEqualPlainOps) {
   for_each_case([](auto&& logits_of) {
     for (const auto type : {at::kDouble, at::kFloat, at::kBFloat16}) {
       const at::Tensor logits = logits_of(type), labels = labels_for(logits);
-      const at::Tensor slopes = at::randn({2, logits.size(1)}, at::kDouble).to(test_device());
+      const at::Tensor grad_out = at::randn({2, logits.size(1)}, at::kDouble).to(test_device());
       const auto sums = [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels); };
-      const Derivative fused = differentiate(logits, sums, slopes), again = differentiate(logits, sums, slopes);
+      const Derivative fused = differentiate(logits, sums, grad_out), again = differentiate(logits, sums, grad_out);
       const Derivative plain = differentiate(
-          logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels); }, slopes);
+          logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels); }, grad_out);
       const double tolerance = type == at::kDouble ? 1e-11 : 3e-6, rounded = type == at::kBFloat16 ? 1e-2 : tolerance;
       EXPECT_LT(largest_difference(fused.value, plain.value), tolerance * std::max(1.0, plain.value.max().item<double>()));
       EXPECT_LT(largest_difference(fused.gradient, plain.gradient),

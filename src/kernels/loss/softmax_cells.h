@@ -30,7 +30,7 @@ class SoftmaxCells {
     PixelTargets<T> targets;
     T right;  // weight of the right column
     T scale;  // of its exponentials in the gradient (or the sums)
-    T shift;  // kSumsGradient: of the part without slopes
+    T shift;  // kSumsGradient: factor of its exponentials in what is subtracted
   };
 
   TSR_INLINE void visit(const CellRow<T>& row) {
@@ -70,20 +70,20 @@ class SoftmaxCells {
     for (int64_t c = 0; c < padded_; c += L) {
       const V<T, L> z = load<T, L>(exps + c) - max;
       const V<T, L> e = exp_negative<T, L>(z);
-      if (kGradient) dot += load<T, L>(band_.slope + c) * e;
+      if (kGradient) dot += load<T, L>(band_.grad_sum + c) * e;
       if (spreads) dot += load<T, L>(band_.spread_weight + c) * z;
       sum += e;
       store<T, L>(exps + c, e);
     }
     const T total = sum_lanes<T, L>(sum), inverse = T(1) / total;
     if constexpr (kTask == SoftmaxTask::kCrossEntropy) {
-      if (spreads) band_.value -= t.share * sum_lanes<T, L>(dot);
+      if (spreads) band_.value -= t.labelled * sum_lanes<T, L>(dot);
       logs_.add(total, t.mass, band_.value);
       pixel.scale = t.mass * inverse;
     } else {
       pixel.scale = inverse;
       if constexpr (kGradient) {
-        pixel.shift = (sum_lanes<T, L>(dot) + band_.label_slope[t.label[0]] * exps[t.label[0]]) * inverse * inverse;
+        pixel.shift = (sum_lanes<T, L>(dot) + band_.grad_label_sum[t.label[0]] * exps[t.label[0]]) * inverse * inverse;
       }
     }
   }
@@ -110,8 +110,8 @@ class SoftmaxCells {
     T spread[2] = {0, 0};  // what label smoothing takes off both sides
     if (kEntropy && band_.spread_weight != nullptr) {
       for (int64_t p = 0; p < count; ++p) {
-        spread[0] += pixels[p].targets.share * (T(1) - pixels[p].right);
-        spread[1] += pixels[p].targets.share * pixels[p].right;
+        spread[0] += pixels[p].targets.labelled * (T(1) - pixels[p].right);
+        spread[1] += pixels[p].targets.labelled * pixels[p].right;
       }
     }
     for (int64_t c = 0; c < padded_; c += L) {
@@ -127,7 +127,7 @@ class SoftmaxCells {
         }
       }
       for (int s = 0; s < 2; ++s) {
-        if (!kEntropy) side[s] = load<T, L>(band_.slope + c) * side[s] - shift[s];
+        if (!kEntropy) side[s] = load<T, L>(band_.grad_sum + c) * side[s] - shift[s];
         if (kEntropy && band_.spread_weight != nullptr) side[s] -= spread[s] * load<T, L>(band_.spread_weight + c);
         for (int d = 0; d < 2; ++d) store<T, L>(corner[d][s] + c, load<T, L>(corner[d][s] + c) + down[d] * side[s]);
       }
@@ -136,7 +136,7 @@ class SoftmaxCells {
       const PixelTargets<T>& t = pixels[p].targets;
       for (int i = 0; i < t.count; ++i) {
         const int16_t label = t.label[i];
-        const T change = kEntropy ? -t.weight[i] : band_.label_slope[label] * pixels[p].scale * exps_[p * padded_ + label];
+        const T change = kEntropy ? -t.weight[i] : band_.grad_label_sum[label] * pixels[p].scale * exps_[p * padded_ + label];
         for (int s = 0; s < 2; ++s) {
           const T part = change * (s == 0 ? T(1) - pixels[p].right : pixels[p].right);
           for (int d = 0; d < 2; ++d) corner[d][s][label] += down[d] * part;

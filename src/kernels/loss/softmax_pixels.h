@@ -22,12 +22,12 @@ class SoftmaxPixels {
 
   TSR_INLINE void visit(int64_t y, int64_t x, int64_t pixels) {
     PixelTargets<T> targets[L];
-    T mass[L] = {}, share[L] = {};
+    T mass[L] = {}, labelled[L] = {};
     bool any = false;
     for (int64_t p = 0; p < pixels; ++p) {
       any |= read_targets(band_, (y - band_.begin) * band_.out_width + x + p, targets[p]);
       mass[p] = targets[p].mass;
-      share[p] = targets[p].share;
+      labelled[p] = targets[p].labelled;
     }
     const bool wants_gradient = kTask != SoftmaxTask::kSums && band_.gradient != nullptr;
     if (!any && !wants_gradient) return;
@@ -47,7 +47,7 @@ class SoftmaxPixels {
       const Vector z = load<T, L>(tile_ + c * L) - most;
       const Vector e = exp_negative<T, L>(z);
       if (spreads) dot += band_.spread_weight[c] * z;
-      if (kTask == SoftmaxTask::kSumsGradient) dot += band_.slope[c] * e;
+      if (kTask == SoftmaxTask::kSumsGradient) dot += band_.grad_sum[c] * e;
       sum += e;
       store<T, L>(tile_ + c * L, e);
     }
@@ -55,16 +55,16 @@ class SoftmaxPixels {
     if (kTask == SoftmaxTask::kCrossEntropy) {
       // Lanes without a label have no mass; what lies past the row's end is a copy of its last pixel.
       Vector log = load<T, L>(mass) * log_positive<T, L>(sum);
-      if (spreads) log -= load<T, L>(share) * dot;
+      if (spreads) log -= load<T, L>(labelled) * dot;
       band_.value += sum_lanes<double, L>(__builtin_convertvector(log, V<double, L>));
       if (wants_gradient) {
-        scale_block(load<T, L>(mass) * inverse, load<T, L>(share));
+        scale_block(load<T, L>(mass) * inverse, load<T, L>(labelled));
         for (int64_t p = 0; p < pixels; ++p) {
           for (int i = 0; i < targets[p].count; ++i) at_label(p, i) -= targets[p].weight[i];
         }
       }
     } else if (kTask == SoftmaxTask::kSums) {
-      const Vector scale = load<T, L>(share) * inverse;
+      const Vector scale = load<T, L>(labelled) * inverse;
       for (int64_t c = 0; c < band_.classes; ++c) {
         const Vector probability = scale * load<T, L>(tile_ + c * L);
         band_.sums[padded_ + c] += sum_lanes<double, L>(__builtin_convertvector(probability, V<double, L>));
@@ -73,14 +73,14 @@ class SoftmaxPixels {
         if (targets[p].count > 0) band_.sums[targets[p].label[0]] += at_label(p, 0) * scale[p];
       }
     } else {
-      T label_part[L] = {};  // slope at the label times the probability there
+      T label_part[L] = {};  // gradient of the label's sum times the probability there
       for (int64_t p = 0; p < pixels; ++p) {
-        if (targets[p].count > 0) label_part[p] = band_.label_slope[targets[p].label[0]] * at_label(p, 0) * inverse[p];
+        if (targets[p].count > 0) label_part[p] = band_.grad_label_sum[targets[p].label[0]] * at_label(p, 0) * inverse[p];
       }
       const Vector mean = dot * inverse + load<T, L>(label_part);
-      const Vector scale = load<T, L>(share) * inverse;
+      const Vector scale = load<T, L>(labelled) * inverse;
       for (int64_t c = 0; c < band_.classes; ++c) {
-        store<T, L>(tile_ + c * L, scale * load<T, L>(tile_ + c * L) * (band_.slope[c] - mean));
+        store<T, L>(tile_ + c * L, scale * load<T, L>(tile_ + c * L) * (band_.grad_sum[c] - mean));
       }
       for (int64_t p = 0; p < pixels; ++p) {
         if (targets[p].count > 0) at_label(p, 0) += label_part[p];
@@ -89,10 +89,10 @@ class SoftmaxPixels {
     if (wants_gradient) store_gradient(y, x, pixels);
   }
 
-  TSR_INLINE void scale_block(Vector scale, Vector share) {
+  TSR_INLINE void scale_block(Vector scale, Vector labelled) {
     for (int64_t c = 0; c < band_.classes; ++c) {
       Vector g = scale * load<T, L>(tile_ + c * L);
-      if (band_.spread_weight != nullptr) g -= share * band_.spread_weight[c];
+      if (band_.spread_weight != nullptr) g -= labelled * band_.spread_weight[c];
       store<T, L>(tile_ + c * L, g);
     }
   }

@@ -90,37 +90,17 @@ TEST(UpsampleArgmax, TakesLogitsThatArePartOfOthers) {
 TEST(UpsampleArgmax, RefusesWholeNumbers) {
   const at::Tensor logits = at::zeros({1, 4, 2, 2}, at::kByte).to(test_device());
   EXPECT_THROW(upsample_argmax(logits, 4, 4), Error);
-  EXPECT_THROW(upsample_confusion(logits, at::zeros({1, 4, 4}, at::kLong).to(test_device())), Error);
 }
 
-TEST(UpsampleConfusion, CountsWhatArgmaxPredicts) {
-  for (const Shape& s : kShapes) {
-    const at::Tensor logits = logits_of(s, at::kFloat);
-    const at::Tensor labels = at::randint(-1, s.classes, {s.n, s.out_h, s.out_w}, at::kShort).to(test_device());
-    const at::Tensor predicted = upsample_argmax(logits, s.out_h, s.out_w).to(at::kLong);
-    const at::Tensor bins = (labels.to(at::kLong) * s.classes + predicted).masked_select(labels.ne(-1));
-    const at::Tensor expected = at::bincount(bins, {}, s.classes * s.classes).view({s.classes, s.classes});
-    EXPECT_TRUE(upsample_confusion(logits, labels).equal(expected.cpu())) << s.classes;
-  }
-}
-
-TEST(UpsampleConfusion, IsTheSameOnAnyNumberOfThreads) {
+TEST(UpsampleArgmax, IsTheSameOnAnyNumberOfThreads) {
   const int threads = at::get_num_threads();
-  const at::Tensor logits = at::randn({3, 9, 20, 20}), labels = at::randint(-1, 9, {3, 100, 100}, at::kLong);
-  const at::Tensor expected = upsample_confusion(logits, labels);
+  const at::Tensor logits = at::randn({3, 9, 20, 20});
+  const at::Tensor expected = upsample_argmax(logits, 100, 100);
   for (const int count : {1, 2, 5}) {
     at::set_num_threads(count);
-    EXPECT_TRUE(upsample_confusion(logits, labels).equal(expected));
+    EXPECT_TRUE(upsample_argmax(logits, 100, 100).equal(expected));
   }
   at::set_num_threads(threads);
-  EXPECT_EQ(expected.sum().item<int64_t>(), labels.ne(-1).sum().item<int64_t>());
-}
-
-TEST(UpsampleConfusion, RefusesLabelsThatAreNoClass) {
-  const at::Tensor logits = at::zeros({1, 4, 2, 2}).to(test_device());
-  EXPECT_THROW(upsample_confusion(logits, at::full({1, 4, 4}, 4, at::kLong).to(test_device())), Error);
-  EXPECT_THROW(upsample_confusion(logits, at::full({1, 2, 2}, -2, at::kLong).to(test_device())), Error);
-  EXPECT_THROW(upsample_confusion(logits, at::full({1, 4, 4}, 65536 + 1, at::kLong).to(test_device())), Error);
 }
 
 }  // namespace

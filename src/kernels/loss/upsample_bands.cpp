@@ -13,17 +13,7 @@
 
 namespace tessera {
 
-TSR_CHOOSE_LOOPS(BandLoops<float>, kFloatLoops, float_loops)
-TSR_CHOOSE_LOOPS(BandLoops<double>, kDoubleLoops, double_loops)
-
-template <class T>
-const BandLoops<T>& band_loops() {
-  if constexpr (std::is_same_v<T, float>) {
-    return float_loops();
-  } else {
-    return double_loops();
-  }
-}
+TSR_CHOOSE_LOOPS_FOR(BandLoops, kBandLoops, band_loops)
 
 template <class T>
 Axis<T>::Axis(int64_t in, int64_t out, bool align_corners) {
@@ -89,8 +79,6 @@ void UpsampleBands<T>::for_each(const std::function<void(int64_t, T*)>& work) co
 
 template struct Axis<float>;
 template struct Axis<double>;
-template const BandLoops<float>& band_loops<float>();
-template const BandLoops<double>& band_loops<double>();
 template class UpsampleBands<float>;
 template class UpsampleBands<double>;
 

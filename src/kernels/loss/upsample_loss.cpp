@@ -29,7 +29,7 @@ std::tuple<at::Tensor, at::Tensor> call_cross_entropy(const at::Tensor& logits, 
                                                       const CrossEntropyOptions& o, bool with_gradient) {
   static const auto op = find_op<CrossEntropyOp>("tessera::upsample_cross_entropy");
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  return op.call(logits, labels, optional(o.class_weights), o.label_smoothing, optional(o.other_labels), optional(o.share),
+  return op.call(logits, labels, optional(o.class_weights), o.label_smoothing, optional(o.other_labels), optional(o.mix_weight),
                  o.ignore, o.align_corners, with_gradient);
 }
 
@@ -48,14 +48,14 @@ struct CrossEntropyFunction : torch::autograd::Function<CrossEntropyFunction> {
     return sum;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& slopes) {
+                                                 const torch::autograd::variable_list& grad_outputs) {
     static const auto op = find_op<CrossEntropyBackwardOp>("tessera::upsample_cross_entropy_backward");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const auto saved = ctx->get_saved_variables();
     const auto holder = ctx->saved_data["options"].toCapsule();
     const CrossEntropyOptions& o = static_cast<const SavedOptions&>(*holder).options;
-    return {op.call(slopes[0], saved[0], saved[1], saved[2], optional(o.class_weights), o.label_smoothing,
-                    optional(o.other_labels), optional(o.share), o.ignore, o.align_corners),
+    return {op.call(grad_outputs[0], saved[0], saved[1], saved[2], optional(o.class_weights), o.label_smoothing,
+                    optional(o.other_labels), optional(o.mix_weight), o.ignore, o.align_corners),
             {},
             {}};
   }
@@ -72,13 +72,13 @@ struct SoftmaxSumsFunction : torch::autograd::Function<SoftmaxSumsFunction> {
     return op.call(logits, labels, ignore, align_corners);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& slopes) {
+                                                 const torch::autograd::variable_list& grad_outputs) {
     static const auto op = find_op<SumsBackwardOp>("tessera::upsample_softmax_sums_backward");
     const auto saved = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const at::Tensor gradient =
-        op.call(saved[0], saved[1], slopes[0], ctx->saved_data["ignore"].toInt(), ctx->saved_data["align_corners"].toBool());
-    return {gradient.to(saved[0].scalar_type()), {}, {}, {}};
+    const at::Tensor grad_logits = op.call(saved[0], saved[1], grad_outputs[0], ctx->saved_data["ignore"].toInt(),
+                                           ctx->saved_data["align_corners"].toBool());
+    return {grad_logits.to(saved[0].scalar_type()), {}, {}, {}};
   }
 };
 
@@ -90,15 +90,15 @@ at::Tensor widened(const at::Tensor& logits) {
 }  // namespace
 
 at::Tensor upsample_cross_entropy(const at::Tensor& logits, const at::Tensor& labels, const CrossEntropyOptions& options) {
-  TSR_CHECK(options.other_labels.defined() == options.share.defined(), "second labels and their share come together");
+  TSR_CHECK(options.other_labels.defined() == options.mix_weight.defined(), "second labels and their mix weight come together");
   TSR_CHECK(!options.class_weights.defined() ||
                 (options.class_weights.dim() == 1 && logits.dim() == 4 && options.class_weights.size(0) == logits.size(1)),
             "expected a class weight for each channel of the logits, got {}", options.class_weights.numel());
   const at::Tensor x = widened(logits), checked = check_labels(logits, labels);
   CrossEntropyOptions o = options;
   if (o.other_labels.defined()) {
-    TSR_CHECK(o.other_labels.sizes() == labels.sizes() && o.share.numel() == labels.size(0),
-              "expected second labels like the first and one share per image");
+    TSR_CHECK(o.other_labels.sizes() == labels.sizes() && o.mix_weight.numel() == labels.size(0),
+              "expected second labels like the first and one mix weight per image");
     o.other_labels = check_labels(logits, o.other_labels);
   }
   if (x.size(0) == 0) return x.sum(at::kDouble);
@@ -115,14 +115,14 @@ at::Tensor upsample_softmax_sums(const at::Tensor& logits, const at::Tensor& lab
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "upsample_cross_entropy(Tensor logits, Tensor labels, Tensor? class_weights, float label_smoothing, Tensor? "
-      "other_labels, "
-      "Tensor? share, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor saved)");
+      "other_labels, Tensor? mix_weight, int ignore, bool align_corners, bool with_gradient) -> (Tensor sum, Tensor saved)");
   m.def(
-      "upsample_cross_entropy_backward(Tensor slope, Tensor saved, Tensor logits, Tensor labels, Tensor? class_weights, "
-      "float label_smoothing, Tensor? other_labels, Tensor? share, int ignore, bool align_corners) -> Tensor");
+      "upsample_cross_entropy_backward(Tensor grad_out, Tensor saved, Tensor logits, Tensor labels, Tensor? class_weights, "
+      "float label_smoothing, Tensor? other_labels, Tensor? mix_weight, int ignore, bool align_corners) -> Tensor");
   m.def("upsample_softmax_sums(Tensor logits, Tensor labels, int ignore, bool align_corners) -> Tensor");
   m.def(
-      "upsample_softmax_sums_backward(Tensor logits, Tensor labels, Tensor slopes, int ignore, bool align_corners) -> Tensor");
+      "upsample_softmax_sums_backward(Tensor logits, Tensor labels, Tensor grad_out, int ignore, bool align_corners) -> "
+      "Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("upsample_cross_entropy", upsample_cross_entropy_cpu);

@@ -16,7 +16,7 @@ struct CrossEntropyOptions {
   at::Tensor class_weights;  // (C), or undefined: all 1
   double label_smoothing = 0;
   at::Tensor other_labels;  // (N, H, W), or undefined: MixUp's second labels, ...
-  at::Tensor share;         // (N): ... and the share of the first
+  at::Tensor mix_weight;    // (N): ... and the weight of the first
   int64_t ignore = kIgnoreLabel;
   bool align_corners = false;
 };

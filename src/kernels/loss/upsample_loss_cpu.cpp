@@ -27,9 +27,9 @@ class SoftmaxPass {
   }
 
   SoftmaxBand<T>& common() { return common_; }
-  void set_mixed(const at::Tensor& other_labels, const at::Tensor& share) {
+  void set_mixed(const at::Tensor& other_labels, const at::Tensor& mix_weight) {
     other_labels_ = other_labels;
-    share_ = share.to(at::kCPU, at::kDouble).contiguous();
+    mix_weight_ = mix_weight.to(at::kCPU, at::kDouble).contiguous();
   }
 
   void run(bool with_gradient) {
@@ -37,13 +37,13 @@ class SoftmaxPass {
     results_.resize(static_cast<size_t>(count));
     if (common_.task == SoftmaxTask::kSums) sums_ = at::zeros({count, 2, padded}, at::kDouble);
     if (with_gradient) gradient_ = at::empty(logits_.sizes(), logits_.options().dtype(type()), logits_.suggest_memory_format());
-    std::vector<at::Tensor> parts(static_cast<size_t>(count));  // of the gradient, where bands share rows of logits
+    std::vector<at::Tensor> parts(static_cast<size_t>(count));  // of the gradient, where bands have rows of logits in common
     bands_.for_each([&](int64_t i, T* scratch) {
       SoftmaxBand<T> band = common_;
       bands_.describe(i, labels_, ignore_, scratch, band);
       if (other_labels_.defined()) {
         band.other_labels = other_labels_.const_data_ptr<int16_t>() + (band.labels - labels_.const_data_ptr<int16_t>());
-        band.share = static_cast<T>(share_.const_data_ptr<double>()[bands_.image(i)]);
+        band.mix_weight = static_cast<T>(mix_weight_.const_data_ptr<double>()[bands_.image(i)]);
       }
       if (sums_.defined()) band.sums = sums_.mutable_data_ptr<double>() + i * 2 * padded;
       if (with_gradient && bands_.pixelwise()) {
@@ -121,7 +121,7 @@ class SoftmaxPass {
     });
   }
 
-  at::Tensor logits_, labels_, other_labels_, share_, sums_, gradient_;
+  at::Tensor logits_, labels_, other_labels_, mix_weight_, sums_, gradient_;
   int64_t ignore_;
   UpsampleBands<T> bands_;
   SoftmaxBand<T> common_{};
@@ -140,7 +140,7 @@ std::tuple<at::Tensor, at::Tensor> upsample_cross_entropy_cpu(const at::Tensor& 
                                                               const std::optional<at::Tensor>& class_weights,
                                                               double label_smoothing,
                                                               const std::optional<at::Tensor>& other_labels,
-                                                              const std::optional<at::Tensor>& share, int64_t ignore,
+                                                              const std::optional<at::Tensor>& mix_weight, int64_t ignore,
                                                               bool align_corners, bool with_gradient) {
   const int64_t classes = logits.size(1);
   const at::Tensor weights = class_weights ? class_weights->to(at::kCPU, at::kDouble) : at::ones({classes}, at::kDouble);
@@ -153,18 +153,18 @@ std::tuple<at::Tensor, at::Tensor> upsample_cross_entropy_cpu(const at::Tensor& 
       pass.common().spread_weight = pass.table(spread);
       pass.common().spread_total = static_cast<T>(spread.sum().template item<double>());
     }
-    if (other_labels) pass.set_mixed(*other_labels, *share);
+    if (other_labels) pass.set_mixed(*other_labels, *mix_weight);
     pass.run(with_gradient);
     return std::tuple(pass.value(), with_gradient ? pass.gradient() : at::empty({0}, logits.options()));
   });
 }
 
-at::Tensor upsample_cross_entropy_backward_cpu(const at::Tensor& slope, const at::Tensor& saved, const at::Tensor& logits,
+at::Tensor upsample_cross_entropy_backward_cpu(const at::Tensor& grad_out, const at::Tensor& saved, const at::Tensor& logits,
                                                const at::Tensor& /*labels*/, const std::optional<at::Tensor>& /*class_weights*/,
                                                double /*label_smoothing*/, const std::optional<at::Tensor>& /*other_labels*/,
-                                               const std::optional<at::Tensor>& /*share*/, int64_t /*ignore*/,
+                                               const std::optional<at::Tensor>& /*mix_weight*/, int64_t /*ignore*/,
                                                bool /*align_corners*/) {
-  return (saved * slope.to(saved.scalar_type())).to(logits.scalar_type());
+  return (saved * grad_out.to(saved.scalar_type())).to(logits.scalar_type());
 }
 
 at::Tensor upsample_softmax_sums_cpu(const at::Tensor& logits, const at::Tensor& labels, int64_t ignore, bool align_corners) {
@@ -175,12 +175,12 @@ at::Tensor upsample_softmax_sums_cpu(const at::Tensor& logits, const at::Tensor&
   });
 }
 
-at::Tensor upsample_softmax_sums_backward_cpu(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& slopes,
+at::Tensor upsample_softmax_sums_backward_cpu(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& grad_out,
                                               int64_t ignore, bool align_corners) {
   return with_compute_type(logits, [&](auto zero) {
     SoftmaxPass<decltype(zero)> pass(logits, labels, ignore, align_corners, SoftmaxTask::kSumsGradient);
-    pass.common().label_slope = pass.table(slopes[0]);
-    pass.common().slope = pass.table(slopes[1]);
+    pass.common().grad_label_sum = pass.table(grad_out[0]);
+    pass.common().grad_sum = pass.table(grad_out[1]);
     pass.run(/*with_gradient=*/true);
     return pass.gradient();
   });

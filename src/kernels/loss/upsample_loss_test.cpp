@@ -60,8 +60,8 @@ at::Tensor plain_cross_entropy(const at::Tensor& x, const at::Tensor& labels, co
         at::Reduction::None, options.ignore, options.label_smoothing);
   };
   if (!options.other_labels.defined()) return of(labels).sum();
-  const at::Tensor share = options.share.to(x.device()).view({-1, 1, 1});
-  return (share * of(labels) + (1 - share) * of(options.other_labels)).sum();
+  const at::Tensor mix_weight = options.mix_weight.to(x.device()).view({-1, 1, 1});
+  return (mix_weight * of(labels) + (1 - mix_weight) * of(options.other_labels)).sum();
 }
 
 at::Tensor plain_sums(const at::Tensor& x, const at::Tensor& labels, bool align_corners) {
@@ -132,14 +132,15 @@ TEST(UpsampleCrossEntropy, HalfPrecisionIsComputedInFloat32) {
 
 TEST(UpsampleSoftmaxSums, EqualsPlainOps) {
   for (const Shape& s : kShapes) {
-    const at::Tensor labels = labels_of(s), slopes = at::randn({2, s.classes}, at::kDouble).to(test_device());
+    const at::Tensor labels = labels_of(s), grad_out = at::randn({2, s.classes}, at::kDouble).to(test_device());
     for (const bool align_corners : {false, true}) {
       for (const auto type : {at::kDouble, at::kFloat}) {
         const at::Tensor logits = logits_of(s, type, !align_corners);
         const Derivative fused = differentiate(
-            logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels, kIgnoreLabel, align_corners); }, slopes);
+            logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels, kIgnoreLabel, align_corners); },
+            grad_out);
         const Derivative plain = differentiate(
-            logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels, align_corners); }, slopes);
+            logits.to(at::kDouble), [&](const at::Tensor& x) { return plain_sums(x, labels, align_corners); }, grad_out);
         const double tolerance = type == at::kDouble ? 1e-10 : 1e-5;
         EXPECT_LT(largest_difference(fused.value, plain.value), tolerance * std::max(1.0, plain.value.max().item<double>()))
             << s;
@@ -196,13 +197,13 @@ TEST(UpsampleLoss, IsTheSameOnAnyNumberOfThreads) {
   const int threads = at::get_num_threads();
   for (const Shape& s : {Shape{3, 20, 25, 25, 100, 100}, Shape{3, 6, 90, 70, 90, 70}}) {
     const at::Tensor logits = logits_of(s, at::kFloat, true), labels = labels_of(s),
-                     slopes = at::randn({2, s.classes}).to(test_device());
+                     grad_out = at::randn({2, s.classes}).to(test_device());
     std::vector<Derivative> results;
     for (const int count : {1, 2, 3, 7}) {
       at::set_num_threads(count);
       results.push_back(differentiate(logits, [&](const at::Tensor& x) { return upsample_cross_entropy(x, labels); }));
       results.push_back(differentiate(
-          logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels); }, slopes));
+          logits, [&](const at::Tensor& x) { return upsample_softmax_sums(x, labels); }, grad_out));
     }
     at::set_num_threads(threads);
     for (size_t i = 2; i < results.size(); ++i) {
@@ -212,7 +213,7 @@ TEST(UpsampleLoss, IsTheSameOnAnyNumberOfThreads) {
   }
 }
 
-// The sum of an image must not depend on which others share its micro-batch.
+// The sum of an image must not depend on which others mix_weight its micro-batch.
 TEST(UpsampleLoss, ImagesDoNotTouchOneAnother) {
   const Shape s{4, 11, 8, 8, 32, 32};
   const at::Tensor logits = logits_of(s, at::kFloat, true), labels = labels_of(s);
@@ -271,7 +272,7 @@ TEST(UpsampleLoss, LabelsBeyondInt16AreNoClass) {
       const at::Tensor labels = at::full({1, 4, 4}, label, type).to(test_device());
       CrossEntropyOptions mixed;
       mixed.other_labels = labels;
-      mixed.share = at::full({1}, 0.5, at::kDouble).to(test_device());
+      mixed.mix_weight = at::full({1}, 0.5, at::kDouble).to(test_device());
       expect_refused([&] { return upsample_cross_entropy(logits, labels); });
       expect_refused([&] { return upsample_cross_entropy(logits, at::zeros_like(labels), mixed); });
       expect_refused([&] { return upsample_softmax_sums(logits, labels); });

@@ -68,8 +68,8 @@ class RowSums {
     for (const AxisPoint& at : columns_) {
       const T* const a = row_.data() + at.first * classes_;
       const T* const b = row_.data() + at.second * classes_;
-      const T right = static_cast<T>(at.weight), share = *weight++;
-      for (int64_t c = 0; c < classes_; ++c) sum[c] += share * (a[c] + right * (b[c] - a[c]));
+      const T right = static_cast<T>(at.weight), window_weight = *weight++;
+      for (int64_t c = 0; c < classes_; ++c) sum[c] += window_weight * (a[c] + right * (b[c] - a[c]));
       sum += classes_;
     }
   }

@@ -110,7 +110,7 @@ TEST(WindowsArgmax, LowerPrecisionChoosesALargestSum) {
   }
 }
 
-// What large images take instead, a row of windows at a time.
+// Large images are summed a row of windows at a time.
 TEST(WindowsArgmax, IsTheLargestOfAddedWindows) {
   const Case c{2, 150, 4, 4, 16, 16, 16, 40, 10, 12};
   const at::Tensor logits = logits_of(c).to(test_device()), weights = weights_of(c).to(test_device());

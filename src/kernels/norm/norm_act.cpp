@@ -28,10 +28,10 @@ Result call(Result (*plain)(Parameters...), const c10::TypedOperatorHandle<Resul
   return fused ? op.call(arguments...) : plain(arguments...);
 }
 
-bool takes_kernels(const at::Tensor& x, const at::Tensor& parameter) {
+bool can_fuse_norm(const at::Tensor& x, const at::Tensor& parameter) {
   const auto compute = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const bool half_on_cpu = x.is_cpu() && x.scalar_type() == at::kHalf;  // rare
-  return takes_fused_kernels(x) && !half_on_cpu && (!parameter.defined() || parameter.scalar_type() == compute);
+  return use_fused(x) && !half_on_cpu && (!parameter.defined() || parameter.scalar_type() == compute);
 }
 
 #define TSR_NORM_OP(name)                                                      \
@@ -57,7 +57,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
                             const at::Tensor& bias, const at::Tensor& moments, const NormActOptions& options) {
     const auto kept = c10::make_intrusive<Kept>(options);
     kept->has_residual = residual.has_value();
-    const at::Tensor y = call_norm_act(takes_kernels(x, weight), x, residual, moments, weight, bias,
+    const at::Tensor y = call_norm_act(can_fuse_norm(x, weight), x, residual, moments, weight, bias,
                                        at::IntArrayRef(options.ends), options.eps, options.relu);
     // Without a residual the sign of y follows from x.
     ctx->save_for_backward({x, options.relu && kept->has_residual ? y : at::Tensor(), weight, bias, moments});
@@ -65,7 +65,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     return y;
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const auto holder = ctx->saved_data["kept"].toCapsule();
     const auto& kept = static_cast<const Kept&>(*holder);
     const NormActOptions& options = kept.options;
@@ -77,27 +77,29 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     const bool wants_x = ctx->needs_input_grad(0), wants_residual = kept.has_residual && ctx->needs_input_grad(1);
     const bool wants_sums =
         ctx->needs_input_grad(of_weight) || ctx->needs_input_grad(of_weight + 1) || (wants_x && !options.constant_moments);
-    const bool fused = takes_kernels(x, weight);
-    at::Tensor dy = gradients[0], means, weight_grad, bias_grad;
+    const bool fused = can_fuse_norm(x, weight);
+    at::Tensor grad_out = grad_outputs[0], means, grad_weight, grad_bias;
     bool gate = options.relu;
     if (wants_sums || y.defined()) {
       at::Tensor gated;
-      std::tie(means, weight_grad, bias_grad, gated) = call_norm_act_sums(
-          fused, dy, x, y.defined() ? OptionalTensor(y) : std::nullopt, moments, weight, bias, ends, options.eps, options.relu);
+      std::tie(means, grad_weight, grad_bias, gated) =
+          call_norm_act_sums(fused, grad_out, x, y.defined() ? OptionalTensor(y) : std::nullopt, moments, weight, bias, ends,
+                             options.eps, options.relu);
       if (y.defined()) {
-        dy = gated;
+        grad_out = gated;
         gate = false;
       }
     }
-    if (!options.silent.empty() && means.defined()) silence_groups(options, x, means, weight_grad, bias_grad);
+    if (!options.masked_groups.empty() && means.defined()) mask_groups(options, x, means, grad_weight, grad_bias);
     if (options.exchange && wants_x && !options.constant_moments) options.exchange(means);
-    at::Tensor dx;
+    at::Tensor grad_x;
     if (wants_x) {
-      dx = call_norm_act_backward(fused, dy, x, moments, options.constant_moments ? std::nullopt : OptionalTensor(means),
-                                  weight, bias, ends, options.eps, gate);
-      for (const int64_t group : options.silent) samples_of_group(dx, options, group).zero_();
+      grad_x =
+          call_norm_act_backward(fused, grad_out, x, moments, options.constant_moments ? std::nullopt : OptionalTensor(means),
+                                 weight, bias, ends, options.eps, gate);
+      for (const int64_t group : options.masked_groups) samples_of_group(grad_x, options, group).zero_();
     }
-    return {dx, wants_residual ? dy : at::Tensor(), weight_grad, bias_grad, {}, {}};
+    return {grad_x, wants_residual ? grad_out : at::Tensor(), grad_weight, grad_bias, {}, {}};
   }
 };
 
@@ -113,7 +115,7 @@ at::Tensor norm_moments(const at::Tensor& x, const std::vector<int64_t>& ends, c
   TSR_CHECK(!running_mean.defined() || (running_mean.numel() == x.size(1) && running_var.numel() == x.size(1)),
             "expected running averages for {} channels", x.size(1));
   const auto optional = [](const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; };
-  return call_norm_moments(takes_kernels(x, running_mean), x, at::IntArrayRef(ends), optional(running_mean),
+  return call_norm_moments(can_fuse_norm(x, running_mean), x, at::IntArrayRef(ends), optional(running_mean),
                            optional(running_var), momentum);
 }
 
@@ -131,15 +133,14 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "norm_act(Tensor x, Tensor? residual, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, bool relu) -> "
       "Tensor");
-  // means: over each group, of dy' and of dy' * normalised x, where dy' is dy with 0 where ReLU cut; gated: dy', when y is
+  // means: over each group, of g and of g * normalised x, where g is grad_out with 0 where ReLU cut; gated: g, when y is
   // given.
   m.def(
-      "norm_act_sums(Tensor dy, Tensor x, Tensor? y, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, bool "
-      "relu) -> (Tensor means, Tensor weight_grad, Tensor bias_grad, Tensor gated)");
+      "norm_act_sums(Tensor grad_out, Tensor x, Tensor? y, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, "
+      "bool relu) -> (Tensor means, Tensor grad_weight, Tensor grad_bias, Tensor gated)");
   m.def(
-      "norm_act_backward(Tensor dy, Tensor x, Tensor moments, Tensor? means, Tensor weight, Tensor bias, int[] ends, float "
-      "eps, "
-      "bool relu) -> Tensor");
+      "norm_act_backward(Tensor grad_out, Tensor x, Tensor moments, Tensor? means, Tensor weight, Tensor bias, int[] ends, "
+      "float eps, bool relu) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("norm_moments", norm_moments_cpu);

@@ -8,9 +8,9 @@
 namespace tessera {
 
 // Batch norm, the addition of a residual and ReLU, forward and backward, in as few passes over memory as the sums allow: two
-// readings of x forward, two of x and dy backward. Fast for channels_last and contiguous x, which may be float32, bfloat16,
-// float16 or float64; computes in float32, or float64 for float64, and adds up in float64. Results are the same on any number
-// of threads and from run to run.
+// readings of x forward, two of x and its result's gradient backward. Fast for channels_last and contiguous x, which may be
+// float32, bfloat16, float16 or float64; computes in float32, or float64 for float64, and adds up in float64. Results are the
+// same on any number of threads and from run to run.
 //
 // x: (N, C, H, W), in groups of consecutive samples that end at `ends`, the last at N; each has statistics of its own.
 
@@ -27,9 +27,9 @@ struct NormActOptions {
   bool relu = false;
   bool constant_moments = false;  // the moments do not depend on x: running averages
   // Groups that are no part of any statistics: no gradient goes to their samples, nor from them to weight and bias.
-  std::vector<int64_t> silent = {};
-  // For groups that are a part of a unit, the rest of which is elsewhere; called in backward with (G, 2, C) float64 means over
-  // each group, replaces them by those over the whole units. Null: the groups are whole.
+  std::vector<int64_t> masked_groups = {};
+  // Serves groups that are a part of a unit, the rest of which is elsewhere. Backward calls it with (G, 2, C) float64 means
+  // over each group, which it replaces by those over the whole units. Null: the groups are whole.
   std::function<void(at::Tensor& means)> exchange = {};
 };
 

@@ -19,7 +19,7 @@ at::Tensor dense(const at::Tensor& x) {
   return x.is_contiguous() ? x : x.contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-// What tiles leave for each slab and channel, and sums of it over a group's slabs.
+// The pair of numbers that tiles leave for each slab and channel.
 struct Partials {
   Partials(size_t slabs, int64_t channels)
       : values(at::empty({2, static_cast<int64_t>(slabs), channels}, at::kDouble)),
@@ -38,7 +38,7 @@ void for_each_slab(const NormSlabs<T>& slabs, const std::function<void(int64_t, 
   });
 }
 
-// One update per group, in order; of the variance without bias, as torch's.
+// Makes one update per group, in order; the variance is taken without bias, as in torch.
 template <class T>
 void update_running(const NormSlabs<T>& slabs, const at::Tensor& moments, const at::Tensor& running_mean,
                     const at::Tensor& running_var, double momentum) {
@@ -65,18 +65,18 @@ at::Tensor moments_of(const at::Tensor& x, const NormSlabs<T>& slabs) {
   });
   const at::Tensor result = at::zeros({slabs.groups(), 2, channels}, at::kDouble);
   auto* const moments = result.mutable_data_ptr<double>();
-  const auto share = [&](int64_t slab, int64_t group) {
+  const auto fraction = [&](int64_t slab, int64_t group) {
     return static_cast<double>(slabs.slabs()[static_cast<size_t>(slab)].rows) / slabs.count(group);
   };
   for_each_slab<T>(slabs, [&](int64_t slab, int64_t group, int64_t begin, int64_t end) {
     double* const mean = moments + 2 * group * channels;
-    const double *from = partials.first + slab * channels, weight = share(slab, group);
+    const double *from = partials.first + slab * channels, weight = fraction(slab, group);
     for (int64_t c = begin; c < end; ++c) mean[c] += weight * from[c];
   });
   for_each_slab<T>(slabs, [&](int64_t slab, int64_t group, int64_t begin, int64_t end) {
     double *const mean = moments + 2 * group * channels, *const var = mean + channels;
     const double *means = partials.first + slab * channels, *deviations = partials.second + slab * channels;
-    const double weight = share(slab, group), inverse = 1 / slabs.count(group);
+    const double weight = fraction(slab, group), inverse = 1 / slabs.count(group);
     for (int64_t c = begin; c < end; ++c) {
       const double d = means[c] - mean[c];
       var[c] += deviations[c] * inverse + weight * d * d;
@@ -88,7 +88,7 @@ at::Tensor moments_of(const at::Tensor& x, const NormSlabs<T>& slabs) {
 // Makes the group's means and the gradients of weight and bias out of the sums that tiles left.
 template <class T>
 void finish_sums(const NormSlabs<T>& slabs, const Partials& partials, const at::Tensor& moments, double eps,
-                 const at::Tensor& means, const at::Tensor& weight_grad, const at::Tensor& bias_grad) {
+                 const at::Tensor& means, const at::Tensor& grad_weight, const at::Tensor& grad_bias) {
   const int64_t channels = slabs.channels();
   auto* const to = means.mutable_data_ptr<double>();
   for_each_slab<T>(slabs, [&](int64_t slab, int64_t group, int64_t begin, int64_t end) {
@@ -99,7 +99,7 @@ void finish_sums(const NormSlabs<T>& slabs, const Partials& partials, const at::
     }
   });
   const NormPairs pairs(moments);
-  auto *of_weight = weight_grad.mutable_data_ptr<double>(), *of_bias = bias_grad.mutable_data_ptr<double>();
+  auto *of_weight = grad_weight.mutable_data_ptr<double>(), *of_bias = grad_bias.mutable_data_ptr<double>();
   for (int64_t g = 0; g < slabs.groups(); ++g) {
     for (int64_t c = 0; c < channels; ++c) {
       const SplitMean<T> split(pairs.first(g, c), pairs.second(g, c), eps);
@@ -148,21 +148,21 @@ at::Tensor norm_act_cpu(const at::Tensor& given, const std::optional<at::Tensor>
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cpu(
-    const at::Tensor& given_dy, const at::Tensor& given, const std::optional<at::Tensor>& given_y, const at::Tensor& moments,
+    const at::Tensor& given_grad, const at::Tensor& given, const std::optional<at::Tensor>& given_y, const at::Tensor& moments,
     const at::Tensor& weight, const at::Tensor& bias, at::IntArrayRef ends, double eps, bool relu) {
   const at::Tensor x = dense(given), gated = given_y ? at::empty_like(x) : at::empty({0}, x.options());
   const at::Tensor means = at::zeros({moments.size(0), 2, x.size(1)}, at::kDouble);
-  const at::Tensor weight_grad = at::zeros({x.size(1)}, at::kDouble), bias_grad = at::zeros_like(weight_grad);
+  const at::Tensor grad_weight = at::zeros({x.size(1)}, at::kDouble), grad_bias = at::zeros_like(grad_weight);
   with_compute_type(x, [&](auto zero) {
     using T = decltype(zero);
     const NormSlabs<T> slabs(x, ends);
     const NormTables<T> tables(slabs, moments, weight, bias, std::nullopt, eps);
-    const at::Tensor dy = slabs.alike(given_dy), y = given_y ? slabs.alike(*given_y) : at::Tensor();
+    const at::Tensor grad_out = slabs.alike(given_grad), y = given_y ? slabs.alike(*given_y) : at::Tensor();
     const Partials partials(slabs.slabs().size(), slabs.channels());
     slabs.for_each([&](auto& place) {
       tables.fill(place);
       place.tile.x = place.at(x);
-      place.tile.dy = place.at(dy);
+      place.tile.grad_out = place.at(grad_out);
       place.tile.y = given_y ? place.at(y) : nullptr;
       place.tile.out = given_y ? place.at_mutable(gated) : nullptr;
       place.tile.relu = relu;
@@ -170,30 +170,30 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_cpu(
       place.tile.second = partials.second + place.slot;
       norm_loops<T>().sums(place.tile);
     });
-    finish_sums<T>(slabs, partials, moments, eps, means, weight_grad, bias_grad);
+    finish_sums<T>(slabs, partials, moments, eps, means, grad_weight, grad_bias);
   });
-  return {means, weight_grad.to(weight.scalar_type()), bias_grad.to(weight.scalar_type()), gated};
+  return {means, grad_weight.to(weight.scalar_type()), grad_bias.to(weight.scalar_type()), gated};
 }
 
-at::Tensor norm_act_backward_cpu(const at::Tensor& given_dy, const at::Tensor& given, const at::Tensor& moments,
+at::Tensor norm_act_backward_cpu(const at::Tensor& given_grad, const at::Tensor& given, const at::Tensor& moments,
                                  const std::optional<at::Tensor>& means, const at::Tensor& weight, const at::Tensor& bias,
                                  at::IntArrayRef ends, double eps, bool relu) {
-  const at::Tensor x = dense(given), dx = at::empty_like(x);
+  const at::Tensor x = dense(given), grad_x = at::empty_like(x);
   with_compute_type(x, [&](auto zero) {
     using T = decltype(zero);
     const NormSlabs<T> slabs(x, ends);
     const NormTables<T> tables(slabs, moments, weight, bias, means, eps);
-    const at::Tensor dy = slabs.alike(given_dy);
+    const at::Tensor grad_out = slabs.alike(given_grad);
     slabs.for_each([&](auto& place) {
       tables.fill(place);
       place.tile.x = place.at(x);
-      place.tile.dy = place.at(dy);
-      place.tile.out = place.at_mutable(dx);
+      place.tile.grad_out = place.at(grad_out);
+      place.tile.out = place.at_mutable(grad_x);
       place.tile.relu = relu;
       norm_loops<T>().backward(place.tile);
     });
   });
-  return dx;
+  return grad_x;
 }
 
 }  // namespace tessera

@@ -31,11 +31,11 @@ at::Tensor normalised(const at::Tensor& part, const at::Tensor& moments, double 
   return (part.to(type) - per_channel(moments[0], type)) * per_channel((moments[1] + eps).rsqrt(), type);
 }
 
-at::Tensor gated_part(const at::Tensor& dy, const at::Tensor& normal, const at::Tensor& weight, const at::Tensor& bias,
+at::Tensor gated_part(const at::Tensor& grad_out, const at::Tensor& normal, const at::Tensor& weight, const at::Tensor& bias,
                       bool relu) {
   const auto type = normal.scalar_type();
-  if (!relu) return dy.to(type);
-  return dy.to(type).masked_fill(normal * per_channel(weight, type) + per_channel(bias, type) <= 0, 0);
+  if (!relu) return grad_out.to(type);
+  return grad_out.to(type).masked_fill(normal * per_channel(weight, type) + per_channel(bias, type) <= 0, 0);
 }
 
 }  // namespace
@@ -68,13 +68,13 @@ at::Tensor norm_act_plain(const at::Tensor& x, const std::optional<at::Tensor>& 
   return y;
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_plain(const at::Tensor& dy, const at::Tensor& x,
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_plain(const at::Tensor& grad_out, const at::Tensor& x,
                                                                                const std::optional<at::Tensor>& y,
                                                                                const at::Tensor& moments,
                                                                                const at::Tensor& weight, const at::Tensor& bias,
                                                                                at::IntArrayRef ends, double eps, bool relu) {
-  const at::Tensor gated = y ? dy.masked_fill(*y <= 0, 0) : at::empty({0}, x.options());
-  const at::Tensor& from = y ? gated : dy;
+  const at::Tensor gated = y ? grad_out.masked_fill(*y <= 0, 0) : at::empty({0}, x.options());
+  const at::Tensor& from = y ? gated : grad_out;
   std::vector<at::Tensor> means;
   at::Tensor sums = at::zeros_like(moments[0]);
   for_each_group(ends, [&](int64_t g, int64_t begin, int64_t samples) {
@@ -87,18 +87,18 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> norm_act_sums_plain(c
   return {at::stack(means), sums[1].to(weight.scalar_type()), sums[0].to(weight.scalar_type()), gated};
 }
 
-at::Tensor norm_act_backward_plain(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& moments,
+at::Tensor norm_act_backward_plain(const at::Tensor& grad_out, const at::Tensor& x, const at::Tensor& moments,
                                    const std::optional<at::Tensor>& means, const at::Tensor& weight, const at::Tensor& bias,
                                    at::IntArrayRef ends, double eps, bool relu) {
   const auto type = compute_type(x);
-  at::Tensor dx = at::empty_like(x);
+  at::Tensor grad_x = at::empty_like(x);
   for_each_group(ends, [&](int64_t g, int64_t begin, int64_t samples) {
     const at::Tensor normal = normalised(x.narrow(0, begin, samples), moments[g], eps);
-    at::Tensor d = gated_part(dy.narrow(0, begin, samples), normal, weight, bias, relu);
+    at::Tensor d = gated_part(grad_out.narrow(0, begin, samples), normal, weight, bias, relu);
     if (means) d = d - per_channel((*means)[g][0], type) - normal * per_channel((*means)[g][1], type);
-    dx.narrow(0, begin, samples).copy_(d * per_channel(weight.to(at::kDouble) * (moments[g][1] + eps).rsqrt(), type));
+    grad_x.narrow(0, begin, samples).copy_(d * per_channel(weight.to(at::kDouble) * (moments[g][1] + eps).rsqrt(), type));
   });
-  return dx;
+  return grad_x;
 }
 
 }  // namespace tessera

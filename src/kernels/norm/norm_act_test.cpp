@@ -55,7 +55,7 @@ std::vector<int64_t> ends_of(const Case& c) {
 }
 
 struct Values {
-  at::Tensor x, residual, weight, bias, running_mean, running_var, dy;
+  at::Tensor x, residual, weight, bias, running_mean, running_var, grad_out;
 };
 
 Values values_of(const Case& c, at::ScalarType type, bool channels_last) {
@@ -72,15 +72,20 @@ Values values_of(const Case& c, at::ScalarType type, bool channels_last) {
 
 Values to_double(const Values& v) {
   const auto wide = [](const at::Tensor& t) { return t.defined() ? t.to(at::kDouble) : t; };
-  return {wide(v.x), wide(v.residual), wide(v.weight), wide(v.bias), wide(v.running_mean), wide(v.running_var), wide(v.dy)};
+  return {wide(v.x),           wide(v.residual), wide(v.weight), wide(v.bias), wide(v.running_mean),
+          wide(v.running_var), wide(v.grad_out)};
 }
 
 struct Results {
-  at::Tensor y, running_mean, running_var, dx, dresidual, dweight, dbias;
+  at::Tensor y, running_mean, running_var, grad_x, grad_residual, grad_weight, grad_bias;
   std::vector<std::pair<const char*, at::Tensor>> all() const {
-    return {{"y", y},        {"running mean", running_mean}, {"running var", running_var},
-            {"dx", dx},      {"dresidual", dresidual},       {"dweight", dweight},
-            {"dbias", dbias}};
+    return {{"y", y},
+            {"running mean", running_mean},
+            {"running var", running_var},
+            {"grad_x", grad_x},
+            {"grad_residual", grad_residual},
+            {"grad_weight", grad_weight},
+            {"grad_bias", grad_bias}};
   }
 };
 
@@ -90,7 +95,7 @@ Results differentiate(const Values& v, Function&& function) {
   const auto leaf = [](const at::Tensor& t) { return t.defined() ? t.detach().clone().requires_grad_() : t; };
   Values in{leaf(v.x), leaf(v.residual), leaf(v.weight), leaf(v.bias), v.running_mean.clone(), v.running_var.clone(), {}};
   const at::Tensor y = function(in);
-  y.backward(v.dy);
+  y.backward(v.grad_out);
   return {
       y.detach(),       in.running_mean, in.running_var, in.x.grad(), in.residual.defined() ? in.residual.grad() : at::Tensor(),
       in.weight.grad(), in.bias.grad()};
@@ -141,13 +146,13 @@ void expect_close(const Results& found, const Results& expected, double toleranc
   }
 }
 
-// Where a value is within rounding of 0, ReLU's gradient may go either way; this takes those places out of dy.
+// Where a value is within rounding of 0, ReLU's gradient may go either way; this takes those places out of grad_out.
 void avoid_the_kink(const Case& c, Values& v, double margin) {
   if (!c.relu) return;
   Case smooth = c;
   smooth.relu = false;
   const at::Tensor y = plain(smooth, to_double(v)).y;
-  v.dy.masked_fill_((y.abs() < margin).to(v.dy.device()), 0);
+  v.grad_out.masked_fill_((y.abs() < margin).to(v.grad_out.device()), 0);
 }
 
 TEST(NormAct, EqualsTorchInFloat64) {
@@ -166,7 +171,7 @@ TEST(NormAct, EqualsTorchInFloat64) {
       // float64 rounds at 1e-16; sums of 1e3 squares over a variance of 1e-2 lose eight digits of it in torch's own result.
       expect_close(found, expected, c.mean == 0 ? 1e-10 : 1e-7, c);
       EXPECT_EQ(found.y.strides(), v.x.strides()) << c;
-      EXPECT_EQ(found.dx.strides(), v.x.strides()) << c;
+      EXPECT_EQ(found.grad_x.strides(), v.x.strides()) << c;
     }
   }
 }
@@ -192,15 +197,15 @@ TEST(NormAct, HalfPrecisionIsComputedInFloat32) {
       avoid_the_kink(c, v, 1e-4);
       Results found = fused(c, v), expected = plain(c, to_double(v));
       EXPECT_EQ(found.y.scalar_type(), type);
-      EXPECT_EQ(found.dx.scalar_type(), type);
+      EXPECT_EQ(found.grad_x.scalar_type(), type);
       if (found.running_var.isnan().any().item<bool>()) expected.running_var = found.running_var.zero_();
       // One rounding at the end: half a unit in the last place of 8 (11) bits.
-      for (const auto& value : {&Results::y, &Results::dx, &Results::dresidual}) {
+      for (const auto& value : {&Results::y, &Results::grad_x, &Results::grad_residual}) {
         if ((found.*value).defined()) {
           EXPECT_LT(distance(found.*value, expected.*value), type == at::kHalf ? 1e-3 : 4e-3) << c;
         }
       }
-      for (const auto& value : {&Results::running_mean, &Results::running_var, &Results::dweight, &Results::dbias}) {
+      for (const auto& value : {&Results::running_mean, &Results::running_var, &Results::grad_weight, &Results::grad_bias}) {
         EXPECT_LT(distance(found.*value, expected.*value), 5e-5) << c;
       }
     }
@@ -246,15 +251,15 @@ TEST(NormAct, GroupsDoNotTouchOneAnother) {
     for (int64_t n = 0; n < all.n; n += 2) {
       const auto part = [&](const at::Tensor& t) { return t.narrow(0, n, 2); };
       const Results alone =
-          fused(one, {part(v.x), part(v.residual), v.weight, v.bias, v.running_mean, v.running_var, part(v.dy)});
+          fused(one, {part(v.x), part(v.residual), v.weight, v.bias, v.running_mean, v.running_var, part(v.grad_out)});
       EXPECT_TRUE(alone.y.equal(part(together.y))) << all;
-      EXPECT_TRUE(alone.dx.equal(part(together.dx))) << all;
-      EXPECT_TRUE(alone.dresidual.equal(part(together.dresidual))) << all;
+      EXPECT_TRUE(alone.grad_x.equal(part(together.grad_x))) << all;
+      EXPECT_TRUE(alone.grad_residual.equal(part(together.grad_residual))) << all;
     }
   }
 }
 
-// Groups of any sizes, one of them silent, two of them halves of a unit.
+// Groups of any sizes, one of them masked, two of them halves of a unit.
 TEST(NormAct, ExchangeMakesPartsAUnit) {
   const Case c{5, 7, 6, 6, 5, false, true};
   const Values v = values_of(c, at::kDouble, true);
@@ -266,15 +271,16 @@ TEST(NormAct, ExchangeMakesPartsAUnit) {
   const at::Tensor counted = v.x.narrow(0, 0, 4);
   const Results found = differentiate(v, [&](Values& in) {
     const at::Tensor moments = norm_moments(counted, {4}).expand({3, 2, 7});
-    return norm_act(in.x, {}, in.weight, in.bias, moments, {.ends = ends, .relu = true, .silent = {2}, .exchange = merge});
+    return norm_act(in.x, {}, in.weight, in.bias, moments,
+                    {.ends = ends, .relu = true, .masked_groups = {2}, .exchange = merge});
   });
-  const Results expected =
-      plain({4, 7, 6, 6, 4, false, true}, {counted, {}, v.weight, v.bias, v.running_mean, v.running_var, v.dy.narrow(0, 0, 4)});
+  const Results expected = plain({4, 7, 6, 6, 4, false, true},
+                                 {counted, {}, v.weight, v.bias, v.running_mean, v.running_var, v.grad_out.narrow(0, 0, 4)});
   EXPECT_LT(distance(found.y.narrow(0, 0, 4), expected.y), 1e-10);
-  EXPECT_LT(distance(found.dx.narrow(0, 0, 4), expected.dx), 1e-10);
-  EXPECT_EQ(found.dx[4].abs().max().item<double>(), 0);
-  EXPECT_LT(distance(found.dweight, expected.dweight), 1e-10);
-  EXPECT_LT(distance(found.dbias, expected.dbias), 1e-10);
+  EXPECT_LT(distance(found.grad_x.narrow(0, 0, 4), expected.grad_x), 1e-10);
+  EXPECT_EQ(found.grad_x[4].abs().max().item<double>(), 0);
+  EXPECT_LT(distance(found.grad_weight, expected.grad_weight), 1e-10);
+  EXPECT_LT(distance(found.grad_bias, expected.grad_bias), 1e-10);
 }
 
 TEST(NormAct, StridedInputAndOtherLayoutsOfTheGradient) {
@@ -283,7 +289,7 @@ TEST(NormAct, StridedInputAndOtherLayoutsOfTheGradient) {
   const at::Tensor wide = at::randn({4, 12, 8, 9}, v.x.options());
   v.x = wide.narrow(1, 1, 10).narrow(2, 1, 6).narrow(3, 2, 7);
   v.residual = v.residual.contiguous();
-  v.dy = at::randn({10}, v.x.options()).view({1, 10, 1, 1}).expand_as(v.x);
+  v.grad_out = at::randn({10}, v.x.options()).view({1, 10, 1, 1}).expand_as(v.x);
   Values cut = v;
   cut.x = v.x.contiguous(at::MemoryFormat::ChannelsLast);
   const Results found = differentiate(v, [&](Values& in) {

@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-// What the ops of batch norm expect, see norm_act.h; they throw Error where it is not so. Kernels index by these numbers
-// without looking again.
+// Checks of what the ops of batch norm expect, see norm_act.h. They throw Error where it is not so; kernels index by these
+// numbers without looking again.
 
 // x: (N, C, H, W), in groups that end at `ends`.
 void check_norm_input(const at::Tensor& x, const std::vector<int64_t>& ends);

@@ -101,7 +101,7 @@ void apply_to(const NormTile<T>& tile) {
   });
 }
 
-// What decides where dy counts: nothing, v, or the output.
+// Where grad_out counts: everywhere, or where v or the output is above 0.
 enum class Gate { kOpen, kRecomputed, kOutput };
 
 template <Gate kGate, class T, class S>
@@ -118,14 +118,14 @@ void sums_of(const NormTile<T>& tile) {
     }
     for_each_row<N, T, S>(tile, column, [&](int i, Span<T, S> span) TSR_INLINE_LAMBDA {
       const V<T, L> d = span.of(tile.x) - centre[i];
-      V<T, L> dy = span.of(tile.dy);
-      if constexpr (kGate == Gate::kRecomputed) dy = d * scale[i] + shift[i] <= 0 ? V<T, L>{} : dy;
+      V<T, L> g = span.of(tile.grad_out);
+      if constexpr (kGate == Gate::kRecomputed) g = d * scale[i] + shift[i] <= 0 ? V<T, L>{} : g;
       if constexpr (kGate == Gate::kOutput) {
-        dy = span.of(tile.y) <= 0 ? V<T, L>{} : dy;
-        span.put(tile.out, dy);
+        g = span.of(tile.y) <= 0 ? V<T, L>{} : g;
+        span.put(tile.out, g);
       }
-      sum[i] += dy;
-      dot[i] += dy * d;
+      sum[i] += g;
+      dot[i] += g * d;
     });
     for (int i = 0; i < N; ++i) columns.put(column + i * L, sum[i], dot[i]);
   });
@@ -136,12 +136,12 @@ template <Gate kGate, class T, class S>
 void backward_of(const NormTile<T>& tile) {
   for_each_vector<T, S>(tile, [&](Span<T, S> span, int64_t column) TSR_INLINE_LAMBDA {
     const auto d = span.of(tile.x) - entry(tile, tile.centre, column);
-    auto dy = span.of(tile.dy);
+    auto g = span.of(tile.grad_out);
     if constexpr (kGate == Gate::kRecomputed) {
-      dy = d * entry(tile, tile.scale, column) + entry(tile, tile.shift, column) <= 0 ? V<T, kLanes<T>>{} : dy;
+      g = d * entry(tile, tile.scale, column) + entry(tile, tile.shift, column) <= 0 ? V<T, kLanes<T>>{} : g;
     }
     span.put(tile.out,
-             entry(tile, tile.of_dy, column) * dy + entry(tile, tile.of_x, column) * d + entry(tile, tile.constant, column));
+             entry(tile, tile.of_grad, column) * g + entry(tile, tile.of_x, column) * d + entry(tile, tile.constant, column));
   });
 }
 
@@ -175,10 +175,10 @@ void backward(const NormTile<T>& tile) {
 
 }  // namespace
 
-extern const NormLoops<float> kFloatNormLoops;
-extern const NormLoops<double> kDoubleNormLoops;
-constinit const NormLoops<float> kFloatNormLoops{norm_width<float>, moments<float>, apply<float>, sums<float>, backward<float>};
-constinit const NormLoops<double> kDoubleNormLoops{norm_width<double>, moments<double>, apply<double>, sums<double>,
+extern const NormLoops<float> kNormLoopsFloat;
+extern const NormLoops<double> kNormLoopsDouble;
+constinit const NormLoops<float> kNormLoopsFloat{norm_width<float>, moments<float>, apply<float>, sums<float>, backward<float>};
+constinit const NormLoops<double> kNormLoopsDouble{norm_width<double>, moments<double>, apply<double>, sums<double>,
                                                    backward<double>};
 
 }  // namespace tessera::TSR_SIMD

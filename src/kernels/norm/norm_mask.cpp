@@ -9,15 +9,15 @@ at::Tensor samples_of_group(const at::Tensor& x, const NormActOptions& options, 
   return x.narrow(0, begin, options.ends[static_cast<size_t>(group)] - begin);
 }
 
-void silence_groups(const NormActOptions& options, const at::Tensor& x, at::Tensor& means, at::Tensor& weight_grad,
-                    at::Tensor& bias_grad) {
-  for (const int64_t group : options.silent) means[group].zero_();
+void mask_groups(const NormActOptions& options, const at::Tensor& x, at::Tensor& means, at::Tensor& grad_weight,
+                 at::Tensor& grad_bias) {
+  for (const int64_t group : options.masked_groups) means[group].zero_();
   at::Tensor sums = at::zeros_like(means[0]);
   for (int64_t group = 0; group < means.size(0); ++group) {
     sums.add_(means[group], static_cast<double>(samples_of_group(x, options, group).numel() / x.size(1)));
   }
-  bias_grad = sums[0].to(bias_grad.scalar_type());
-  weight_grad = sums[1].to(weight_grad.scalar_type());
+  grad_bias = sums[0].to(grad_bias.scalar_type());
+  grad_weight = sums[1].to(grad_weight.scalar_type());
 }
 
 }  // namespace tessera

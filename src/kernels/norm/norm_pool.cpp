@@ -28,22 +28,24 @@ std::tuple<at::Tensor, at::Tensor> norm_pool_cpu(const at::Tensor& x, const at::
   y.copy_(norm_act_cpu(x, std::nullopt, moments, weight, bias, ends, eps, /*relu=*/true));
   return max_pool_cpu(y, kWindow, {x.size(2) / 2, x.size(3) / 2}, /*with_positions=*/true);
 }
-at::Tensor dense_slope(const at::Tensor& dpooled, const at::Tensor& positions, const OptionalTensor& dy, const at::Tensor& x) {
+// The gradient of norm_act's result: through the maxima, and beside them.
+at::Tensor dense_grad(const at::Tensor& grad_pooled, const at::Tensor& positions, const OptionalTensor& grad_y,
+                      const at::Tensor& x) {
   const auto last = at::MemoryFormat::ChannelsLast;
-  return max_pool_backward_cpu(dpooled.contiguous(last), positions.contiguous(last), kWindow, x.sizes().slice(2), dy);
+  return max_pool_backward_cpu(grad_pooled.contiguous(last), positions.contiguous(last), kWindow, x.sizes().slice(2), grad_y);
 }
-std::tuple<at::Tensor, at::Tensor, at::Tensor> norm_pool_sums_cpu(const at::Tensor& dpooled, const at::Tensor& positions,
-                                                                  const OptionalTensor& dy, const at::Tensor& x,
+std::tuple<at::Tensor, at::Tensor, at::Tensor> norm_pool_sums_cpu(const at::Tensor& grad_pooled, const at::Tensor& positions,
+                                                                  const OptionalTensor& grad_y, const at::Tensor& x,
                                                                   const at::Tensor& moments, const at::Tensor& weight,
                                                                   const at::Tensor& bias, at::IntArrayRef ends, double eps) {
-  const auto [means, weight_grad, bias_grad, gated] = norm_act_sums_cpu(dense_slope(dpooled, positions, dy, x), x, std::nullopt,
-                                                                        moments, weight, bias, ends, eps, /*relu=*/true);
-  return {means, weight_grad, bias_grad};
+  const auto [means, grad_weight, grad_bias, gated] = norm_act_sums_cpu(
+      dense_grad(grad_pooled, positions, grad_y, x), x, std::nullopt, moments, weight, bias, ends, eps, /*relu=*/true);
+  return {means, grad_weight, grad_bias};
 }
-at::Tensor norm_pool_backward_cpu(const at::Tensor& dpooled, const at::Tensor& positions, const OptionalTensor& dy,
+at::Tensor norm_pool_backward_cpu(const at::Tensor& grad_pooled, const at::Tensor& positions, const OptionalTensor& grad_y,
                                   const at::Tensor& x, const at::Tensor& moments, const OptionalTensor& means,
                                   const at::Tensor& weight, const at::Tensor& bias, at::IntArrayRef ends, double eps) {
-  return norm_act_backward_cpu(dense_slope(dpooled, positions, dy, x), x, moments, means, weight, bias, ends, eps,
+  return norm_act_backward_cpu(dense_grad(grad_pooled, positions, grad_y, x), x, moments, means, weight, bias, ends, eps,
                                /*relu=*/true);
 }
 
@@ -52,7 +54,7 @@ struct Kept : torch::CustomClassHolder {
   NormActOptions options;
 };
 
-// Not an argument that autograd sees: it becomes the result.
+// Hides y from autograd: it becomes the result.
 struct Place {
   at::Tensor y;
 };
@@ -69,7 +71,7 @@ struct NormPoolFunction : torch::autograd::Function<NormPoolFunction> {
     return {pooled, place.y};
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto sums_op = find_op<decltype(norm_pool_sums_cpu)>("tessera::norm_pool_sums");
     static const auto backward_op = find_op<decltype(norm_pool_backward_cpu)>("tessera::norm_pool_backward");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -78,43 +80,44 @@ struct NormPoolFunction : torch::autograd::Function<NormPoolFunction> {
     const variable_list saved = ctx->get_saved_variables();
     const at::Tensor &x = saved[0], &positions = saved[1], &weight = saved[2], &bias = saved[3], &moments = saved[4];
     const at::IntArrayRef ends(options.ends);
-    const at::Tensor dpooled = gradients[0].defined() ? gradients[0] : at::zeros(positions.sizes(), x.options());
-    const OptionalTensor dy = gradients[1].defined() ? OptionalTensor(gradients[1]) : std::nullopt;
+    const at::Tensor grad_pooled = grad_outputs[0].defined() ? grad_outputs[0] : at::zeros(positions.sizes(), x.options());
+    const OptionalTensor grad_y = grad_outputs[1].defined() ? OptionalTensor(grad_outputs[1]) : std::nullopt;
     const bool wants_x = ctx->needs_input_grad(0), wants_means = wants_x && !options.constant_moments;
-    at::Tensor means, weight_grad, bias_grad, dx;
+    at::Tensor means, grad_weight, grad_bias, grad_x;
     if (ctx->needs_input_grad(1) || ctx->needs_input_grad(2) || wants_means) {
-      std::tie(means, weight_grad, bias_grad) =
-          sums_op.call(dpooled, positions, dy, x, moments, weight, bias, ends, options.eps);
-      if (!options.silent.empty()) silence_groups(options, x, means, weight_grad, bias_grad);
+      std::tie(means, grad_weight, grad_bias) =
+          sums_op.call(grad_pooled, positions, grad_y, x, moments, weight, bias, ends, options.eps);
+      if (!options.masked_groups.empty()) mask_groups(options, x, means, grad_weight, grad_bias);
     }
     if (options.exchange && wants_means) options.exchange(means);
     if (wants_x) {
-      dx = backward_op.call(dpooled, positions, dy, x, moments, options.constant_moments ? std::nullopt : OptionalTensor(means),
-                            weight, bias, ends, options.eps);
-      for (const int64_t group : options.silent) samples_of_group(dx, options, group).zero_();
+      grad_x =
+          backward_op.call(grad_pooled, positions, grad_y, x, moments,
+                           options.constant_moments ? std::nullopt : OptionalTensor(means), weight, bias, ends, options.eps);
+      for (const int64_t group : options.masked_groups) samples_of_group(grad_x, options, group).zero_();
     }
-    return {dx, weight_grad, bias_grad, {}, {}, {}};
+    return {grad_x, grad_weight, grad_bias, {}, {}, {}};
   }
 };
 
 }  // namespace
 
-bool takes_norm_pool(const at::Tensor& x, const at::Tensor& weight) {
+bool can_fuse_norm_pool(const at::Tensor& x, const at::Tensor& weight) {
   const auto type = x.scalar_type(), compute = type == at::kDouble ? at::kDouble : at::kFloat;
-  return x.dim() == 4 && x.numel() > 0 && x.size(2) % 2 == 0 && x.size(3) % 2 == 0 && takes_fused_kernels(x) &&
+  return x.dim() == 4 && x.numel() > 0 && x.size(2) % 2 == 0 && x.size(3) % 2 == 0 && use_fused(x) &&
          x.is_contiguous(at::MemoryFormat::ChannelsLast) && weight.scalar_type() == compute &&
          (type == compute || type == at::kBFloat16 || (type == at::kHalf && !x.is_cpu()));
 }
 
 NormPooled norm_pool(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& moments,
                      const NormActOptions& options, int64_t before) {
-  TSR_CHECK(takes_norm_pool(x, weight) && options.relu && before >= 0,
+  TSR_CHECK(can_fuse_norm_pool(x, weight) && options.relu && before >= 0,
             "expected channels_last features with even sides and a ReLU behind them, got {} of {}", toString(x.scalar_type()),
             fmt::join(x.sizes(), " x "));
   check_norm_arguments(x, options.ends, moments, weight, bias);
-  const JoinRoom made = room_beside(before, x);
+  const ConcatBuffer made = make_concat_buffer(before, x);
   const auto both = NormPoolFunction::apply(x, weight, bias, moments.contiguous(), options, Place{made.skip});
-  return {both[0], both[1], made.room};
+  return {both[0], both[1], made.whole};
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
@@ -123,11 +126,11 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
       "norm_pool(Tensor x, Tensor moments, Tensor weight, Tensor bias, int[] ends, float eps, Tensor(a!) y) -> (Tensor pooled, "
       "Tensor positions)");
   m.def(
-      "norm_pool_sums(Tensor dpooled, Tensor positions, Tensor? dy, Tensor x, Tensor moments, Tensor weight, Tensor bias, "
-      "int[] ends, float eps) -> (Tensor means, Tensor weight_grad, Tensor bias_grad)");
+      "norm_pool_sums(Tensor grad_pooled, Tensor positions, Tensor? grad_y, Tensor x, Tensor moments, Tensor weight, Tensor "
+      "bias, int[] ends, float eps) -> (Tensor means, Tensor grad_weight, Tensor grad_bias)");
   m.def(
-      "norm_pool_backward(Tensor dpooled, Tensor positions, Tensor? dy, Tensor x, Tensor moments, Tensor? means, Tensor "
-      "weight, Tensor bias, int[] ends, float eps) -> Tensor");
+      "norm_pool_backward(Tensor grad_pooled, Tensor positions, Tensor? grad_y, Tensor x, Tensor moments, Tensor? means, "
+      "Tensor weight, Tensor bias, int[] ends, float eps) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("norm_pool", norm_pool_cpu);

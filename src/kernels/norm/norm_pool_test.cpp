@@ -22,7 +22,7 @@ std::ostream& operator<<(std::ostream& to, const PoolCase& c) {
 }
 
 struct Values {
-  at::Tensor x, weight, bias, dpooled, dy;
+  at::Tensor x, weight, bias, grad_pooled, grad_y;
   NormActOptions options = {};
 };
 
@@ -45,9 +45,9 @@ Values values_of(const PoolCase& c) {
 }
 
 struct Found {
-  at::Tensor pooled, y, dx, dweight, dbias;
+  at::Tensor pooled, y, grad_x, grad_weight, grad_bias;
   std::vector<std::pair<const char*, at::Tensor>> all() const {
-    return {{"pooled", pooled}, {"y", y}, {"dx", dx}, {"dweight", dweight}, {"dbias", dbias}};
+    return {{"pooled", pooled}, {"y", y}, {"grad_x", grad_x}, {"grad_weight", grad_weight}, {"grad_bias", grad_bias}};
   }
 };
 
@@ -58,8 +58,8 @@ Found run(const Values& v, bool through_pool, bool through_y, Forward forward) {
   const at::Tensor bias = v.bias.detach().requires_grad_();
   const auto [pooled, y] = forward(x, weight, bias);
   at::Tensor sum = at::zeros({}, x.options().dtype(at::kDouble));
-  if (through_pool) sum = sum + (pooled.to(at::kDouble) * v.dpooled.to(at::kDouble)).sum();
-  if (through_y) sum = sum + (y.to(at::kDouble) * v.dy.to(at::kDouble)).sum();
+  if (through_pool) sum = sum + (pooled.to(at::kDouble) * v.grad_pooled.to(at::kDouble)).sum();
+  if (through_y) sum = sum + (y.to(at::kDouble) * v.grad_y.to(at::kDouble)).sum();
   sum.backward();
   return {pooled.detach(), y.detach(), x.grad(), weight.grad(), bias.grad()};
 }
@@ -69,9 +69,9 @@ using Pair = std::pair<at::Tensor, at::Tensor>;
 Found ours(const Values& v, int64_t before, bool through_pool = true, bool through_y = true) {
   return run(v, through_pool, through_y, [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) -> Pair {
     const NormPooled all = norm_pool(x, weight, bias, norm_moments(x.detach(), v.options.ends), v.options, before);
-    EXPECT_EQ(all.room.size(1), before + x.size(1));
-    EXPECT_TRUE(all.room.is_contiguous(at::MemoryFormat::ChannelsLast));
-    EXPECT_TRUE(all.room.narrow(1, before, x.size(1)).equal(all.y.detach()));
+    EXPECT_EQ(all.concat_buffer.size(1), before + x.size(1));
+    EXPECT_TRUE(all.concat_buffer.is_contiguous(at::MemoryFormat::ChannelsLast));
+    EXPECT_TRUE(all.concat_buffer.narrow(1, before, x.size(1)).equal(all.y.detach()));
     return {all.pooled, all.y};
   });
 }
@@ -82,10 +82,10 @@ Found one_after_another(const Values& v, bool through_pool = true, bool through_
   });
 }
 
-// In float64 by libtorch's own operations, from the values that x has in its type.
+// Computes in float64 by libtorch's own operations, from the values that x has in its type.
 Found wanted(const Values& v) {
-  Values wide{v.x.to(at::kDouble),       v.weight.to(at::kDouble), v.bias.to(at::kDouble),
-              v.dpooled.to(at::kDouble), v.dy.to(at::kDouble),     v.options};
+  Values wide{v.x.to(at::kDouble),           v.weight.to(at::kDouble), v.bias.to(at::kDouble),
+              v.grad_pooled.to(at::kDouble), v.grad_y.to(at::kDouble), v.options};
   return run(wide, true, true, [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) -> Pair {
     std::vector<at::Tensor> parts;
     int64_t begin = 0;
@@ -139,11 +139,11 @@ TEST(NormPools, TakeEitherGradientAlone) {
   expect_near(ours(v, 8, false, true), one_after_another(v, false, true), 1e-12);
 }
 
-TEST(NormPools, ConstantMomentsAndSilentGroupsAsNormAct) {
+TEST(NormPools, ConstantMomentsAndMaskedGroupsAsNormAct) {
   Values v = values_of({4, 8, 6, 4, 2, 8, at::kDouble});
-  v.options.silent = {1};
+  v.options.masked_groups = {1};
   expect_near(ours(v, 8), one_after_another(v), 1e-12);
-  v.options.silent = {};
+  v.options.masked_groups = {};
   v.options.constant_moments = true;
   expect_near(ours(v, 8), one_after_another(v), 1e-12);
 }
@@ -157,8 +157,8 @@ TEST(NormPools, AreTheSameBitsTwice) {
 TEST(NormPools, SayWhatDoesNotFit) {
   const Values v = values_of({2, 8, 6, 4, 2, 0, at::kFloat});
   const at::Tensor odd = v.x.narrow(2, 0, 5).contiguous(at::MemoryFormat::ChannelsLast);
-  EXPECT_FALSE(takes_norm_pool(odd, v.weight));
-  EXPECT_FALSE(takes_norm_pool(v.x.contiguous(), v.weight));
+  EXPECT_FALSE(can_fuse_norm_pool(odd, v.weight));
+  EXPECT_FALSE(can_fuse_norm_pool(v.x.contiguous(), v.weight));
   EXPECT_THROW(norm_pool(odd, v.weight, v.bias, norm_moments(odd, {2}), v.options, 0), Error);
   const at::Tensor moments = norm_moments(v.x, {1, 2});
   const auto with_ends = [&](const std::vector<int64_t>& ends) {

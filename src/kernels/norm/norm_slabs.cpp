@@ -9,17 +9,7 @@
 
 namespace tessera {
 
-TSR_CHOOSE_LOOPS(NormLoops<float>, kFloatNormLoops, float_loops)
-TSR_CHOOSE_LOOPS(NormLoops<double>, kDoubleNormLoops, double_loops)
-
-template <class T>
-const NormLoops<T>& norm_loops() {
-  if constexpr (std::is_same_v<T, float>) {
-    return float_loops();
-  } else {
-    return double_loops();
-  }
-}
+TSR_CHOOSE_LOOPS_FOR(NormLoops, kNormLoops, norm_loops)
 
 template <class T>
 NormSlabs<T>::NormSlabs(const at::Tensor& x, at::IntArrayRef ends)
@@ -79,8 +69,6 @@ void NormSlabs<T>::for_each(const std::function<void(Place&)>& work) const {
   });
 }
 
-template const NormLoops<float>& norm_loops<float>();
-template const NormLoops<double>& norm_loops<double>();
 template class NormSlabs<float>;
 template class NormSlabs<double>;
 

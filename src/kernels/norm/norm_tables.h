@@ -37,24 +37,25 @@ class NormPairs {
 template <class T>
 class NormTables {
  public:
-  // means: of dy' and of dy' * normalised x over each group; null: the moments are constants, or no gradient is wanted.
+  // means: of g and of g * normalised x over each group, see NormLoops::sums; null: the moments are constants, or no gradient
+  // is wanted.
   NormTables(const NormSlabs<T>& slabs, const at::Tensor& moments, const at::Tensor& weight, const at::Tensor& bias,
              const std::optional<at::Tensor>& means, double eps)
       : size_(static_cast<size_t>(slabs.groups() * slabs.table_width())), values_(6 * size_) {
     const NormPairs pairs(moments);
-    const NormPairs slopes(means ? *means : moments);
+    const NormPairs grad_means(means ? *means : moments);
     const at::Tensor weights = weight.to(at::kDouble), biases = bias.to(at::kDouble);
     for (int64_t g = 0; g < slabs.groups(); ++g) {
       for (int64_t c = 0; c < slabs.channels(); ++c) {
         const SplitMean<T> split(pairs.first(g, c), pairs.second(g, c), eps);
         const double scale = weights.const_data_ptr<double>()[c] * split.inverse;
-        const double of_x = means ? -scale * split.inverse * slopes.second(g, c) : 0;
+        const double of_x = means ? -scale * split.inverse * grad_means.second(g, c) : 0;
         const T row[6] = {split.centre,
                           static_cast<T>(scale),
                           static_cast<T>(biases.const_data_ptr<double>()[c] - split.rest * scale),
                           static_cast<T>(scale),
                           static_cast<T>(of_x),
-                          static_cast<T>((means ? -scale * slopes.first(g, c) : 0) - split.rest * of_x)};
+                          static_cast<T>((means ? -scale * grad_means.first(g, c) : 0) - split.rest * of_x)};
         for (int64_t i = c; i < slabs.table_width(); i += slabs.channels()) {
           for (size_t t = 0; t < 6; ++t) values_[t * size_ + static_cast<size_t>(g * slabs.table_width() + i)] = row[t];
         }
@@ -65,7 +66,7 @@ class NormTables {
   void fill(typename NormSlabs<T>::Place& place) const {
     NormTile<T>& tile = place.tile;
     const T* at = values_.data() + place.table_offset;
-    for (const T** table : {&tile.centre, &tile.scale, &tile.shift, &tile.of_dy, &tile.of_x, &tile.constant}) {
+    for (const T** table : {&tile.centre, &tile.scale, &tile.shift, &tile.of_grad, &tile.of_x, &tile.constant}) {
       *table = at;
       at += size_;
     }

@@ -11,13 +11,13 @@ enum class NormType { kFloat, kDouble, kBFloat16 };
 // Tables hold a number per channel, repeated until they are `width` long; those of one channel are that number.
 template <class T>
 struct NormTile {
-  NormType type;  // of x, residual, y, dy and out
+  NormType type;  // of x, residual, y, grad_out and out
   int64_t rows, channels, width;
-  const void *x, *residual, *y, *dy;
+  const void *x, *residual, *y, *grad_out;
   void* out;
   // Note [Split mean]: v = (x - centre) * scale + shift.
   const T *centre, *scale, *shift;
-  const T *of_dy, *of_x, *constant;  // dx = of_dy * dy + of_x * (x - centre) + constant
+  const T *of_grad, *of_x, *constant;  // grad_x = of_grad * g + of_x * (x - centre) + constant
   bool relu;
   double *first, *second;  // out, one per channel
 };
@@ -30,10 +30,10 @@ struct NormLoops {
   void (*moments)(const NormTile<T>& tile);
   // out: v (+ residual), cut off at 0 with `relu`.
   void (*apply)(const NormTile<T>& tile);
-  // With dy' = dy where the output was above 0 (with `relu`: y says so, or else v), first: sum of dy', second: sum of
-  // dy' * (x - centre). With y, out: dy'.
+  // g: grad_out where the output was above 0 (with `relu`: y says so, or else v), else 0. first: sum of g, second: sum of
+  // g * (x - centre). With y, out: g.
   void (*sums)(const NormTile<T>& tile);
-  // out: dx. With `relu` v says where dy counts.
+  // out: grad_x. With `relu` v says where grad_out counts.
   void (*backward)(const NormTile<T>& tile);
 };
 

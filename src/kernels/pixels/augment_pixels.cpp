@@ -118,8 +118,7 @@ at::Tensor augment_pixels(const at::Tensor& images, const at::Tensor& mixes, con
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "augment_pixels(Tensor images, Tensor mixes, Tensor? colors, float max_value, float[] mean, float[] std, ScalarType "
-      "type) "
-      "-> Tensor");
+      "type) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("augment_pixels", augment_pixels_cpu);

@@ -22,10 +22,11 @@ at::Tensor on_device(const at::Tensor& table) {
   return table.to(testing::test_device());
 }
 
-// Of three images: the last as it is, the first blended with it, a box of the first on the second, and the first once more.
+// Four results from three images: the last as it is, the first blended with it, a box of the first on the second, and the first
+// once more.
 std::vector<PixelMix> some_mixes(double height, double width) {
   return {{.own = 2, .partner = 2},
-          {.own = 0, .partner = 2, .share = 0.7},
+          {.own = 0, .partner = 2, .own_weight = 0.7},
           {.own = 1, .partner = 0, .top = 1, .left = std::floor(width / 3), .bottom = height, .right = std::ceil(width / 2)},
           {.own = 0, .partner = 0}};
 }
@@ -88,7 +89,7 @@ at::Tensor mixed(const at::Tensor& images, const std::vector<PixelMix>& mixes, d
   std::vector<at::Tensor> results;
   for (const PixelMix& mix : mixes) {
     const at::Tensor partner = x[static_cast<int64_t>(mix.partner)];
-    at::Tensor result = x[static_cast<int64_t>(mix.own)] * mix.share + partner * (1 - mix.share);
+    at::Tensor result = x[static_cast<int64_t>(mix.own)] * mix.own_weight + partner * (1 - mix.own_weight);
     const auto box = [&](const at::Tensor& of) {
       return of.slice(0, static_cast<int64_t>(mix.top), static_cast<int64_t>(mix.bottom))
           .slice(1, static_cast<int64_t>(mix.left), static_cast<int64_t>(mix.right));
@@ -121,7 +122,7 @@ TEST(AugmentPixels, MixesAsSlicesDo) {
   }
 }
 
-// Of bytes rounding may fall on the other side where float64 is within 1e-4 of a half: one level in few values.
+// The rounding of bytes may fall on the other side where float64 is within 1e-4 of a half: one level in few values.
 TEST(AugmentPixels, ChangesColoursAsDefined) {
   for (const auto& sizes : kSizes) {
     const std::vector<double> mean(static_cast<size_t>(sizes[3]), 0.0), std(mean.size(), 1.0);

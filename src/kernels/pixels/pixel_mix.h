@@ -9,7 +9,7 @@ namespace tessera {
 // exactly.
 struct PixelMix {
   double own = 0, partner = 0;                      // rows of the images; the same: nothing is mixed
-  double share = 1;                                 // of `own`, outside the box
+  double own_weight = 1;                            // of `own`, outside the box; the partner has the rest
   double top = 0, left = 0, bottom = 0, right = 0;  // of the box, in pixels
 
   TSR_HOST_DEVICE bool is_mixed() const { return own != partner; }
@@ -21,17 +21,17 @@ static_assert(sizeof(PixelMix) == kPixelMixNumbers * sizeof(double));
 template <class T>
 struct MixedPixels {
   TSR_HOST_DEVICE explicit MixedPixels(const PixelMix& mix)
-      : share(static_cast<T>(mix.share)),
-        rest(static_cast<T>(1 - mix.share)),
+      : own_weight(static_cast<T>(mix.own_weight)),
+        partner_weight(static_cast<T>(1 - mix.own_weight)),
         top(static_cast<int>(mix.top)),
         left(static_cast<int>(mix.left)),
         bottom(static_cast<int>(mix.bottom)),
         right(static_cast<int>(mix.right)) {}
 
   TSR_HOST_DEVICE bool in_box(int y, int x) const { return y >= top && y < bottom && x >= left && x < right; }
-  TSR_HOST_DEVICE T blend(T own, T partner) const { return own * share + partner * rest; }
+  TSR_HOST_DEVICE T blend(T own, T partner) const { return own * own_weight + partner * partner_weight; }
 
-  T share, rest;
+  T own_weight, partner_weight;
   int top, left, bottom, right;
 };
 

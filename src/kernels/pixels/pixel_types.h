@@ -4,10 +4,21 @@
 
 #include <algorithm>
 
-#include "kernels/common/compute_type.h"
-#include "kernels/pixels/pixel_scale.h"
+#include "kernels/common/host_device.h"
 
 namespace tessera {
+
+inline constexpr int64_t kMostChannels = 64;  // what a kernel takes as an argument
+
+// How pixels become network input, channel by channel.
+template <class T>
+struct PixelScale {
+  T max_value;
+  T mean[kMostChannels], std[kMostChannels];
+
+  // One order of roundings on every device: a GPU's input is the CPU's to the bit.
+  TSR_HOST_DEVICE T operator()(T value, int64_t channel) const { return (value / max_value - mean[channel]) / std[channel]; }
+};
 
 template <class T>
 PixelScale<T> make_pixel_scale(double max_value, at::ArrayRef<double> mean, at::ArrayRef<double> std) {

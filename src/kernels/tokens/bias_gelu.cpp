@@ -17,11 +17,11 @@ using BackwardOp = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const a
 at::Tensor bias_gelu_cpu(const at::Tensor& x, const at::Tensor& bias) {
   return at::gelu(x + bias).to(x.scalar_type());
 }
-std::tuple<at::Tensor, at::Tensor> bias_gelu_backward_cpu(const at::Tensor& slope, const at::Tensor& x,
+std::tuple<at::Tensor, at::Tensor> bias_gelu_backward_cpu(const at::Tensor& grad_out, const at::Tensor& x,
                                                           const at::Tensor& bias) {
   const at::Tensor sum = x + bias;
-  const at::Tensor dx = at::gelu_backward(slope.to(sum.scalar_type()), sum);
-  return {dx.to(x.scalar_type()), dx.reshape({-1, bias.size(0)}).sum(0)};
+  const at::Tensor grad_x = at::gelu_backward(grad_out.to(sum.scalar_type()), sum);
+  return {grad_x.to(x.scalar_type()), grad_x.reshape({-1, bias.size(0)}).sum(0)};
 }
 
 struct BiasGeluFunction : torch::autograd::Function<BiasGeluFunction> {
@@ -32,12 +32,12 @@ struct BiasGeluFunction : torch::autograd::Function<BiasGeluFunction> {
     return op.call(x, bias);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& slopes) {
+                                                 const torch::autograd::variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::bias_gelu_backward");
     const auto saved = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    auto [dx, dbias] = op.call(slopes[0].contiguous(), saved[0], saved[1]);
-    return {dx, dbias};
+    auto [grad_x, grad_bias] = op.call(grad_outputs[0].contiguous(), saved[0], saved[1]);
+    return {grad_x, grad_bias};
   }
 };
 
@@ -52,7 +52,7 @@ at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias) {
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("bias_gelu(Tensor x, Tensor bias) -> Tensor");
-  m.def("bias_gelu_backward(Tensor slope, Tensor x, Tensor bias) -> (Tensor x, Tensor bias)");
+  m.def("bias_gelu_backward(Tensor grad_out, Tensor x, Tensor bias) -> (Tensor grad_x, Tensor grad_bias)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("bias_gelu", bias_gelu_cpu);

@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 struct Inputs {
-  at::Tensor x, bias, slope;
+  at::Tensor x, bias, grad_out;
 };
 
 Inputs make_inputs(at::IntArrayRef shape) {
@@ -28,7 +28,7 @@ std::vector<at::Tensor> with_gradients(const Inputs& in, at::ScalarType type, co
   const at::Tensor x = in.x.to(type).clone().requires_grad_();
   const at::Tensor bias = in.bias.to(type == at::kDouble ? at::kDouble : at::kFloat).clone().requires_grad_();
   const at::Tensor result = compute(x, bias);
-  const auto gradients = torch::autograd::grad({(result.to(at::kDouble) * in.slope).sum()}, {x, bias});
+  const auto gradients = torch::autograd::grad({(result.to(at::kDouble) * in.grad_out).sum()}, {x, bias});
   return {result.detach(), gradients[0], gradients[1]};
 }
 

@@ -20,8 +20,8 @@ struct BiasGradientFunction : torch::autograd::Function<BiasGradientFunction> {
     return y;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& slopes) {
-    return {slopes[0], sum_rows(slopes[0].contiguous()).to(ctx->saved_data["type"].toScalarType())};
+                                                 const torch::autograd::variable_list& grad_outputs) {
+    return {grad_outputs[0], sum_rows(grad_outputs[0].contiguous()).to(ctx->saved_data["type"].toScalarType())};
   }
 };
 

@@ -23,12 +23,12 @@ at::Tensor join_tokens_cpu(const at::Tensor& patches, const at::Tensor& tokens, 
   return positions ? joined + *positions : joined;
 }
 
-// Gradients of patches, tokens and positions.
-Three join_tokens_backward_cpu(const at::Tensor& slope, int64_t tokens, at::ScalarType patch_type, bool tokens_first,
+// The gradients of patches, tokens and positions.
+Three join_tokens_backward_cpu(const at::Tensor& grad_out, int64_t tokens, at::ScalarType patch_type, bool tokens_first,
                                bool positions) {
-  const int64_t patches = slope.size(1) - tokens, begin = tokens_first ? tokens : 0;
-  const at::Tensor sums = slope.sum(0);
-  return {slope.slice(1, begin, begin + patches).to(patch_type).contiguous(),
+  const int64_t patches = grad_out.size(1) - tokens, begin = tokens_first ? tokens : 0;
+  const at::Tensor sums = grad_out.sum(0);
+  return {grad_out.slice(1, begin, begin + patches).to(patch_type).contiguous(),
           (tokens_first ? sums.slice(0, 0, tokens) : sums.slice(0, patches)).clone(), positions ? sums : at::Tensor()};
 }
 
@@ -43,13 +43,13 @@ struct JoinTokensFunction : torch::autograd::Function<JoinTokensFunction> {
     ctx->saved_data["positions"] = positions.has_value();
     return op.call(patches, tokens, positions, tokens_first);
   }
-  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& slopes) {
+  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::join_tokens_backward");
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    auto [patches, tokens, positions] =
-        op.call(slopes[0].contiguous(), ctx->saved_data["tokens"].toInt(), ctx->saved_data["type"].toScalarType(),
+    auto [grad_patches, grad_tokens, grad_positions] =
+        op.call(grad_outputs[0].contiguous(), ctx->saved_data["tokens"].toInt(), ctx->saved_data["type"].toScalarType(),
                 ctx->saved_data["first"].toBool(), ctx->saved_data["positions"].toBool());
-    return {patches, tokens, positions, {}};
+    return {grad_patches, grad_tokens, grad_positions, {}};
   }
 };
 
@@ -69,8 +69,8 @@ at::Tensor join_tokens(const at::Tensor& patches, const at::Tensor& tokens, cons
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("join_tokens(Tensor patches, Tensor tokens, Tensor? positions, bool tokens_first) -> Tensor");
   m.def(
-      "join_tokens_backward(Tensor slope, int tokens, ScalarType patch_type, bool tokens_first, bool positions) -> (Tensor "
-      "patches, Tensor tokens, Tensor positions)");
+      "join_tokens_backward(Tensor grad_out, int tokens, ScalarType patch_type, bool tokens_first, bool positions) -> (Tensor "
+      "grad_patches, Tensor grad_tokens, Tensor grad_positions)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("join_tokens", join_tokens_cpu);

@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 struct Inputs {
-  at::Tensor patches, tokens, positions, slope;
+  at::Tensor patches, tokens, positions, grad_out;
 };
 
 // Values that the shorter types have too.
@@ -39,7 +39,7 @@ std::vector<at::Tensor> with_gradients(const Inputs& in, at::ScalarType type, at
   if (positioned) leaves.push_back(in.positions.to(type).clone().requires_grad_());
   const at::Tensor result = compute(leaves[0], leaves[1], positioned ? leaves[2] : at::Tensor(), first);
   std::vector<at::Tensor> all{result.detach()};
-  for (const at::Tensor& gradient : torch::autograd::grad({(result.to(at::kDouble) * in.slope).sum()}, leaves))
+  for (const at::Tensor& gradient : torch::autograd::grad({(result.to(at::kDouble) * in.grad_out).sum()}, leaves))
     all.push_back(gradient);
   return all;
 }

@@ -28,21 +28,25 @@ Five add_layer_norm_cpu(const at::Tensor& x, const OptionalTensor& branch, const
   return {sum, out.slice(-2, 0, head).contiguous(), out.slice(-2, head).contiguous(), mean, rstd};
 }
 
-at::Tensor whole_slope(const OptionalTensor& slope, const OptionalTensor& rest_slope, const at::Tensor& sum, int64_t head) {
-  if (head < 0) return slope->to(sum.scalar_type());
+// The gradient of all tokens, of which `head` lie in one tensor and the rest in another.
+at::Tensor whole_grad_out(const OptionalTensor& grad_out, const OptionalTensor& grad_rest, const at::Tensor& sum,
+                          int64_t head) {
+  if (head < 0) return grad_out->to(sum.scalar_type());
   at::Tensor whole = at::zeros_like(sum);
-  if (slope) whole.slice(-2, 0, head).copy_(*slope);
-  if (rest_slope) whole.slice(-2, head).copy_(*rest_slope);
+  if (grad_out) whole.slice(-2, 0, head).copy_(*grad_out);
+  if (grad_rest) whole.slice(-2, head).copy_(*grad_rest);
   return whole;
 }
 
-Five add_layer_norm_backward_cpu(const OptionalTensor& slope, const OptionalTensor& rest_slope, const OptionalTensor& sum_slope,
-                                 const at::Tensor& sum, const at::Tensor& mean, const at::Tensor& rstd,
-                                 const at::Tensor& weight, at::ScalarType branch_type, int64_t head, bool branch_sums) {
-  auto [dx, dw, db] = at::native_layer_norm_backward(whole_slope(slope, rest_slope, sum, head), sum, weight.sizes(), mean, rstd,
-                                                     weight, weight, {true, true, true});
-  if (sum_slope) dx += *sum_slope;
-  return {dx, dx.to(branch_type), dw, db, branch_sums ? dx.reshape({-1, weight.size(0)}).sum(0) : at::Tensor()};
+Five add_layer_norm_backward_cpu(const OptionalTensor& grad_out, const OptionalTensor& grad_rest,
+                                 const OptionalTensor& grad_sum, const at::Tensor& sum, const at::Tensor& mean,
+                                 const at::Tensor& rstd, const at::Tensor& weight, at::ScalarType branch_type, int64_t head,
+                                 bool branch_sums) {
+  auto [grad_x, grad_weight, grad_bias] = at::native_layer_norm_backward(
+      whole_grad_out(grad_out, grad_rest, sum, head), sum, weight.sizes(), mean, rstd, weight, weight, {true, true, true});
+  if (grad_sum) grad_x += *grad_sum;
+  return {grad_x, grad_x.to(branch_type), grad_weight, grad_bias,
+          branch_sums ? grad_x.reshape({-1, weight.size(0)}).sum(0) : at::Tensor()};
 }
 
 OptionalTensor optional(const at::Tensor& x) {
@@ -66,23 +70,24 @@ struct LayerNormFunction : torch::autograd::Function<LayerNormFunction> {
     if (head < 0) return {sum, out};
     return {sum, out, rest};
   }
-  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& slopes) {
+  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& grad_outputs) {
     static const auto op = find_op<BackwardOp>("tessera::add_layer_norm_backward");
     const bool branch = ctx->saved_data["branch"].toBool(), biased = ctx->saved_data["biased"].toBool();
     const at::ScalarType branch_type = ctx->saved_data["branch_type"].toScalarType();
     const int64_t head = ctx->saved_data["head"].toInt();
-    const at::Tensor rest_slope = head < 0 ? at::Tensor() : slopes[2];
+    const at::Tensor grad_rest = head < 0 ? at::Tensor() : grad_outputs[2];
     const auto saved = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    at::Tensor dx = slopes[0], dbranch, dw, db, sums;
-    if (slopes[1].defined() || rest_slope.defined()) {
-      std::tie(dx, dbranch, dw, db, sums) = op.call(optional(slopes[1]), optional(rest_slope), optional(slopes[0]), saved[0],
-                                                    saved[1], saved[2], saved[3], branch_type, head, biased);
-    } else if (dx.defined()) {
-      dbranch = dx.to(branch_type);
-      if (biased) sums = dx.reshape({-1, dx.size(-1)}).sum(0);
+    at::Tensor grad_x = grad_outputs[0], grad_branch, grad_weight, grad_bias, grad_branch_bias;
+    if (grad_outputs[1].defined() || grad_rest.defined()) {
+      std::tie(grad_x, grad_branch, grad_weight, grad_bias, grad_branch_bias) =
+          op.call(optional(grad_outputs[1]), optional(grad_rest), optional(grad_outputs[0]), saved[0], saved[1], saved[2],
+                  saved[3], branch_type, head, biased);
+    } else if (grad_x.defined()) {
+      grad_branch = grad_x.to(branch_type);
+      if (biased) grad_branch_bias = grad_x.reshape({-1, grad_x.size(-1)}).sum(0);
     }
-    return {dx, branch ? dbranch : at::Tensor(), sums, dw, db, {}, {}, {}};
+    return {grad_x, branch ? grad_branch : at::Tensor(), grad_branch_bias, grad_weight, grad_bias, {}, {}, {}};
   }
 };
 
@@ -119,14 +124,11 @@ SplitTokens add_layer_norm_split(const at::Tensor& x, const at::Tensor& branch, 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "add_layer_norm(Tensor x, Tensor? branch, Tensor? branch_bias, Tensor weight, Tensor bias, float eps, ScalarType type, "
-      "int head) -> (Tensor "
-      "sum, "
-      "Tensor normalized, Tensor rest, Tensor mean, Tensor rstd)");
+      "int head) -> (Tensor sum, Tensor normalized, Tensor rest, Tensor mean, Tensor rstd)");
   m.def(
-      "add_layer_norm_backward(Tensor? slope, Tensor? rest_slope, Tensor? sum_slope, Tensor sum, Tensor mean, Tensor rstd, "
-      "Tensor "
-      "weight, ScalarType branch_type, int head, bool branch_sums) -> (Tensor x, Tensor branch, Tensor weight, Tensor bias, "
-      "Tensor branch_bias)");
+      "add_layer_norm_backward(Tensor? grad_out, Tensor? grad_rest, Tensor? grad_sum, Tensor sum, Tensor mean, Tensor rstd, "
+      "Tensor weight, ScalarType branch_type, int head, bool branch_sums) -> (Tensor grad_x, Tensor grad_branch, Tensor "
+      "grad_weight, Tensor grad_bias, Tensor grad_branch_bias)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("add_layer_norm", add_layer_norm_cpu);

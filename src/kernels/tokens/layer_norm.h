@@ -16,10 +16,10 @@ struct NormalizedSum {
 NormalizedSum add_layer_norm(const at::Tensor& x, const at::Tensor& branch, const at::Tensor& weight, const at::Tensor& bias,
                              double eps, at::ScalarType type, const at::Tensor& branch_bias = {});
 
-// Of shared memory, for the GPU's kernels: a block may have that much on every GPU from sm_80 on.
+// Shared memory of a block of the GPU's kernels: every GPU from sm_80 on has that much.
 inline constexpr int64_t kLayerNormBytes = 96 << 10;
 
-// The widest rows for which they have room in both directions: backward needs four numbers for each of a row.
+// The widest rows that fit into it in both directions: backward needs four numbers for each of a row.
 inline int64_t widest_layer_norm(at::ScalarType type) {
   return kLayerNormBytes / (4 * static_cast<int64_t>(c10::elementSize(type)));
 }

@@ -12,12 +12,12 @@ namespace {
 
 constexpr double kEps = 1e-6;
 
-// What one way to compute it gives: the two results, then the gradients of x, branch, weight and bias.
+// The results of one way to compute it: the two outputs, then the gradients of x, branch, weight and bias.
 using Values = std::vector<at::Tensor>;
 
 struct Inputs {
   at::Tensor x, branch, weight, bias;
-  at::Tensor out_slope, sum_slope;  // of the two results
+  at::Tensor grad_out, grad_sum;  // of the two results
 };
 
 // Made in float64 from values that the shorter types have too, so that only the arithmetic differs.
@@ -37,8 +37,8 @@ Values with_gradients(const Inputs& in, at::ScalarType type, at::ScalarType bran
   const at::Tensor x = leaf(in.x, type), weight = leaf(in.weight, type), bias = leaf(in.bias, type);
   const at::Tensor branch = with_branch ? leaf(in.branch, branch_type) : at::Tensor();
   const NormalizedSum result = compute(x, branch, weight, bias);
-  at::Tensor loss = (result.normalized.to(at::kDouble) * in.out_slope).sum();
-  if (uses_sum) loss = loss + (result.sum.to(at::kDouble) * in.sum_slope).sum();
+  at::Tensor loss = (result.normalized.to(at::kDouble) * in.grad_out).sum();
+  if (uses_sum) loss = loss + (result.sum.to(at::kDouble) * in.grad_sum).sum();
   Values leaves = {x, weight, bias};
   if (with_branch) leaves.push_back(branch);
   Values all = {result.sum.detach(), result.normalized.detach()};
@@ -101,7 +101,7 @@ TEST(AddLayerNorm, BiasOfTheBranch) {
         const NormalizedSum result = apart ? add_layer_norm(x, branch, weight, bias, kEps, branch_type, branch_bias)
                                            : plain(x, branch + branch_bias, weight, bias);
         const at::Tensor loss =
-            (result.normalized.to(at::kDouble) * in.out_slope).sum() + (result.sum.to(at::kDouble) * in.sum_slope).sum();
+            (result.normalized.to(at::kDouble) * in.grad_out).sum() + (result.sum.to(at::kDouble) * in.grad_sum).sum();
         auto all = torch::autograd::grad({loss}, {x, branch_bias});
         all.push_back(result.sum.detach());
         return all;
@@ -133,8 +133,8 @@ TEST(AddLayerNorm, SplitTokensAreThoseOfTheWhole) {
             tokens = {whole.slice(1, 0, head), whole.slice(1, head)};
           }
           at::Tensor loss = at::zeros({}, in.x.options());
-          if (uses_head) loss = loss + (tokens.head.to(at::kDouble) * in.out_slope.slice(1, 0, head)).sum();
-          if (uses_rest) loss = loss + (tokens.rest.to(at::kDouble) * in.out_slope.slice(1, head)).sum();
+          if (uses_head) loss = loss + (tokens.head.to(at::kDouble) * in.grad_out.slice(1, 0, head)).sum();
+          if (uses_rest) loss = loss + (tokens.rest.to(at::kDouble) * in.grad_out.slice(1, head)).sum();
           return std::vector<at::Tensor>{tokens.head.detach(), tokens.rest.detach(), torch::autograd::grad({loss}, {x})[0]};
         };
         for (const auto& [uses_head, uses_rest] : {std::pair{true, true}, std::pair{false, true}, std::pair{true, false}}) {
@@ -161,9 +161,9 @@ TEST(AddLayerNorm, SumAloneHasItsGradient) {
   const Inputs in = make_inputs({2, 3, 8}, at::kDouble);
   const at::Tensor x = in.x.clone().requires_grad_(), branch = in.branch.clone().requires_grad_();
   const NormalizedSum result = add_layer_norm(x, branch, in.weight, in.bias, kEps, at::kDouble);
-  (result.sum * in.sum_slope).sum().backward();
-  EXPECT_TRUE(x.grad().equal(in.sum_slope));
-  EXPECT_TRUE(branch.grad().equal(in.sum_slope));
+  (result.sum * in.grad_sum).sum().backward();
+  EXPECT_TRUE(x.grad().equal(in.grad_sum));
+  EXPECT_TRUE(branch.grad().equal(in.grad_sum));
 }
 
 TEST(AddLayerNorm, ShapesThatDoNotFitAreRefused) {

@@ -9,9 +9,9 @@
 namespace tessera {
 namespace {
 
-using JoinOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
+using PackOp = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&);
 
-at::Tensor join_heads_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens) {
+at::Tensor pack_qkv_grad_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens) {
   tokens.view({q.size(0), q.size(2), 3, q.size(1), q.size(3)}).copy_(at::stack({q, k, v}, 1).permute({0, 3, 1, 2, 4}));
   const at::ScalarType type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   return tokens.view({-1, tokens.size(2)}).sum(0, /*keepdim=*/false, type);
@@ -19,20 +19,20 @@ at::Tensor join_heads_cpu(const at::Tensor& q, const at::Tensor& k, const at::Te
 
 }  // namespace
 
-at::Tensor join_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens) {
+at::Tensor pack_qkv_grad(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens) {
   TSR_CHECK(q.dim() == 4 && k.sizes() == q.sizes() && v.sizes() == q.sizes(), "q, k and v must have one shape of 4 dimensions");
   TSR_CHECK(tokens.sizes() == at::IntArrayRef({q.size(0), q.size(2), 3 * q.size(1) * q.size(3)}) && tokens.is_contiguous() &&
                 tokens.scalar_type() == q.scalar_type(),
-            "heads cannot be joined in {} numbers of another shape or type", tokens.numel());
-  static const auto op = find_op<JoinOp>("tessera::join_heads");
+            "heads cannot be packed into {} numbers of another shape or type", tokens.numel());
+  static const auto op = find_op<PackOp>("tessera::pack_qkv_grad");
   return op.call(q, k, v, tokens);
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
-  m.def("join_heads(Tensor q, Tensor k, Tensor v, Tensor(a!) tokens) -> Tensor");
+  m.def("pack_qkv_grad(Tensor q, Tensor k, Tensor v, Tensor(a!) tokens) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
-  m.impl("join_heads", join_heads_cpu);
+  m.impl("pack_qkv_grad", pack_qkv_grad_cpu);
 }
 
 }  // namespace tessera

@@ -3,10 +3,10 @@
 
 namespace tessera {
 
-// What the parts of one projection to queries, keys and values are put together from again, in one pass.
-// q, k, v: (N, heads, T, d) of any strides. Fills tokens, (N, T, 3 * heads * d), contiguous: of each token first all heads of
+// Packs the gradients of q, k, v into the layout of the fused QKV projection, in one pass.
+// q, k, v: (N, heads, T, d) of any strides. Fills tokens, (N, T, 3 * heads * d), contiguous: each token has first all heads of
 // q, then of k, then of v. Returns the sums of its columns over all tokens, in float32 (float64 for float64) and in a fixed
 // order.
-at::Tensor join_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens);
+at::Tensor pack_qkv_grad(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& tokens);
 
 }  // namespace tessera

@@ -18,7 +18,7 @@ struct Joined {
 };
 Joined joined(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   const at::Tensor tokens = at::empty({q.size(0), q.size(2), 3 * q.size(1) * q.size(3)}, q.options());
-  return {tokens, join_heads(q, k, v, tokens)};
+  return {tokens, pack_qkv_grad(q, k, v, tokens)};
 }
 
 // (N, heads, T, d) taken apart by hand: token by token, part by part.
@@ -41,13 +41,13 @@ void expect_joined(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
   }
 }
 
-TEST(JoinHeads, EveryValueGoesToItsPlace) {
+TEST(PackQkvGrad, EveryValueGoesToItsPlace) {
   at::manual_seed(1);
   for (const at::ScalarType type : {at::kBFloat16, at::kHalf, at::kFloat, at::kDouble}) {
     for (const auto& [samples, heads, tokens, d] :
          std::vector<std::array<int64_t, 4>>{{2, 3, 7, 8}, {1, 1, 1, 1}, {3, 2, 97, 64}, {2, 5, 65, 3}, {1, 12, 30, 64}}) {
       const at::Tensor q = made({samples, heads, tokens, d}, type);
-      // As attention gives them back on one device or another.
+      // Attention gives its gradients in one of these layouts, by device.
       const at::Tensor k = made({samples, tokens, heads, d}, type).transpose(1, 2);
       const at::Tensor v = made({heads, samples, tokens, d}, type).transpose(0, 1);
       expect_joined(q, k, v);
@@ -55,7 +55,7 @@ TEST(JoinHeads, EveryValueGoesToItsPlace) {
   }
 }
 
-TEST(JoinHeads, LayoutsWithGaps) {
+TEST(PackQkvGrad, LayoutsWithGaps) {
   at::manual_seed(2);
   const at::Tensor whole = made({2, 9, 3, 4, 16}, at::kBFloat16);
   const auto parts = whole.permute({2, 0, 3, 1, 4}).unbind(0);
@@ -67,19 +67,19 @@ TEST(JoinHeads, LayoutsWithGaps) {
   expect_joined(parts[0], turned, turned);
 }
 
-TEST(JoinHeads, StretchesOfSamplesGoToTheirPlace) {
+TEST(PackQkvGrad, StretchesOfSamplesGoToTheirPlace) {
   at::manual_seed(3);
   const at::Tensor q = made({3, 2, 5, 4}, at::kFloat), k = made({3, 2, 5, 4}, at::kFloat), v = made({3, 2, 5, 4}, at::kFloat);
   const at::Tensor tokens = at::empty({3, 5, 24}, q.options());
   for (int64_t sample = 0; sample < 3; ++sample)
-    join_heads(q.narrow(0, sample, 1), k.narrow(0, sample, 1), v.narrow(0, sample, 1), tokens.narrow(0, sample, 1));
+    pack_qkv_grad(q.narrow(0, sample, 1), k.narrow(0, sample, 1), v.narrow(0, sample, 1), tokens.narrow(0, sample, 1));
   EXPECT_TRUE(tokens.equal(joined(q, k, v).tokens));
 }
 
-TEST(JoinHeads, ShapesThatDifferAreRefused) {
+TEST(PackQkvGrad, ShapesThatDifferAreRefused) {
   const at::Tensor q = at::zeros({1, 2, 3, 4});
   EXPECT_THROW(joined(q, q, at::zeros({1, 2, 4, 4})), Error);
-  EXPECT_THROW(join_heads(q, q, q, at::zeros({1, 3, 8})), Error);
+  EXPECT_THROW(pack_qkv_grad(q, q, q, at::zeros({1, 3, 8})), Error);
 }
 
 }  // namespace

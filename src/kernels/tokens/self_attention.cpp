@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "kernels/tokens/attention_backend.h"
-#include "kernels/tokens/attention_gradients.h"
 #include "kernels/tokens/bias_gradient.h"
 #include "kernels/tokens/pack_qkv.h"
 
@@ -40,30 +39,30 @@ struct SelfAttentionFunction : torch::autograd::Function<SelfAttentionFunction> 
     ctx->saved_data["bias_type"] = bias.scalar_type();
     return side_by_side(attended.out);
   }
-  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& slopes) {
+  static variable_list backward(torch::autograd::AutogradContext* ctx, const variable_list& grad_outputs) {
     const variable_list kept = ctx->get_saved_variables();
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const auto [tokens, sums] =
-        gradients(slopes[0].contiguous(), kept.back(), {kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]},
+    const auto [grad_qkv, grad_bias] =
+        gradients(grad_outputs[0].contiguous(), kept.back(), {kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]},
                   ctx->saved_data["heads"].toInt(), ctx->saved_data["by_cudnn"].toBool(),
                   static_cast<SDPBackend>(ctx->saved_data["backend"].toInt()));
-    return {tokens, sums.to(ctx->saved_data["bias_type"].toScalarType()), {}, {}};
+    return {grad_qkv, grad_bias.to(ctx->saved_data["bias_type"].toScalarType()), {}, {}};
   }
 
  private:
-  // Of qkv, and its sums over all tokens.
-  static std::pair<at::Tensor, at::Tensor> gradients(const at::Tensor& slope, const at::Tensor& qkv, const Attended& kept,
+  // The gradient of qkv, and its sums over all tokens.
+  static std::pair<at::Tensor, at::Tensor> gradients(const at::Tensor& grad_out, const at::Tensor& qkv, const Attended& kept,
                                                      int64_t heads, bool by_cudnn, SDPBackend backend) {
     if (by_cudnn) {
-      const at::Tensor tokens = attention_gradients(slope, qkv, side_by_side(kept.out), kept.log_sums, heads,
-                                                    at::globalContext().deterministicAlgorithms());
-      if (tokens.defined()) return {tokens, sum_rows(tokens)};
+      const at::Tensor grad_qkv = attention_gradients(grad_out, qkv, side_by_side(kept.out), kept.log_sums, heads,
+                                                      at::globalContext().deterministicAlgorithms());
+      if (grad_qkv.defined()) return {grad_qkv, sum_rows(grad_qkv)};
     }
     const Heads in = split_heads(qkv, heads);
-    const at::Tensor slope_of_heads = slope.view({in.q.size(0), in.q.size(2), in.q.size(1), in.q.size(3)}).transpose(1, 2);
-    const Heads parts = attend_backward(slope_of_heads, in, kept, backend);
-    const at::Tensor tokens = at::empty_like(qkv);
-    return {tokens, join_heads(parts.q, parts.k, parts.v, tokens)};
+    const at::Tensor grad_heads = grad_out.view({in.q.size(0), in.q.size(2), in.q.size(1), in.q.size(3)}).transpose(1, 2);
+    const Heads grads = attend_backward(grad_heads, in, kept, backend);
+    const at::Tensor grad_qkv = at::empty_like(qkv);
+    return {grad_qkv, pack_qkv_grad(grads.q, grads.k, grads.v, grad_qkv)};
   }
 };
 
@@ -82,7 +81,7 @@ at::Tensor self_attention(const at::Tensor& qkv, const at::Tensor& bias, int64_t
     if (plan.backward != SDPBackend::math) return SelfAttentionFunction::apply(whole, bias, heads, plan);
   }
   const Heads parts = split_heads(with_bias_gradient(qkv, bias).contiguous(), heads);
-  // What libtorch may choose by itself need not have a fixed order.
+  // The kernel that libtorch would choose by itself need not have a fixed order.
   if (learns && at::globalContext().deterministicAlgorithms())
     return side_by_side(std::get<0>(at::_scaled_dot_product_attention_math(parts.q, parts.k, parts.v)));
   return side_by_side(at::scaled_dot_product_attention(parts.q, parts.k, parts.v));

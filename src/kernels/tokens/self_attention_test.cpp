@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 struct Inputs {
-  at::Tensor x, weight, bias, slope;
+  at::Tensor x, weight, bias, grad_out;
   int64_t heads;
 };
 
@@ -42,7 +42,7 @@ std::vector<at::Tensor> run(const Inputs& in, at::ScalarType type, bool ours) {
   const at::Tensor result = ours ? self_attention(at::linear(x, weight, bias.detach()), bias, in.heads)
                                  : plain(at::linear(x, weight, bias), in.heads);
   std::vector<at::Tensor> all = {result.detach()};
-  for (const at::Tensor& gradient : torch::autograd::grad({result}, {x, weight, bias}, {in.slope.to(type)}))
+  for (const at::Tensor& gradient : torch::autograd::grad({result}, {x, weight, bias}, {in.grad_out.to(type)}))
     all.push_back(gradient);
   return all;
 }
@@ -84,7 +84,8 @@ TEST(SelfAttention, WithoutGradientsItIsTheSame) {
 TEST(SelfAttention, BiasAloneHasItsGradient) {
   const Inputs in = make_inputs(2, 9, 3, 8);
   const at::Tensor bias = in.bias.clone().requires_grad_();
-  const auto got = torch::autograd::grad({self_attention(at::linear(in.x, in.weight, in.bias), bias, 3)}, {bias}, {in.slope});
+  const auto got =
+      torch::autograd::grad({self_attention(at::linear(in.x, in.weight, in.bias), bias, 3)}, {bias}, {in.grad_out});
   EXPECT_LT((got[0] - run(in, at::kDouble, false)[3]).abs().max().item<double>(), 1e-10);
 }
 

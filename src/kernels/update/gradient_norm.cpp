@@ -11,7 +11,6 @@
 
 #include "core/error.h"
 #include "kernels/common/find_op.h"
-#include "kernels/update/clip_factor.h"
 #include "kernels/update/loss_scaling.h"
 #include "tensor/parallel_for.h"
 
@@ -72,7 +71,7 @@ GradientNorm gradient_norm(const at::Tensor& grads, double max_norm, const at::T
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
-  m.def("gradient_norm(Tensor grads, float max_norm, Tensor(a!)? scaling) -> (Tensor norm, Tensor factor)");
+  m.def("gradient_norm(Tensor grads, float max_norm, Tensor(a!)? scaling) -> (Tensor norm, Tensor clip_factor)");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("gradient_norm", gradient_norm_cpu);

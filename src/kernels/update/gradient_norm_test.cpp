@@ -25,8 +25,8 @@ TEST(GradientNorm, IsThatOfTorchForAnyLength) {
       const GradientNorm free = gradient_norm(grads, 0), clipped = gradient_norm(grads, 0.5);
       // Both are float64 sums of the same squares.
       EXPECT_NEAR(free.norm.item<double>(), expected, 1e-12 * std::max(expected, 1.0)) << count;
-      EXPECT_EQ(free.factor.item<double>(), 1);
-      EXPECT_NEAR(clipped.factor.item<double>(), std::min(0.5 / (expected + 1e-6), 1.0), 1e-13) << count;
+      EXPECT_EQ(free.clip_factor.item<double>(), 1);
+      EXPECT_NEAR(clipped.clip_factor.item<double>(), std::min(0.5 / (expected + 1e-6), 1.0), 1e-13) << count;
       EXPECT_EQ(clipped.norm.device(), grads.device());
     }
   }
@@ -48,7 +48,7 @@ TEST(GradientNorm, LossScaleIsTakenOut) {
   const at::Tensor grads = gradients(5000, at::kFloat);
   const GradientNorm plain = gradient_norm(grads, 3), scaled = gradient_norm(grads * 4096, 3, scaling_of({.scale = 4096}));
   EXPECT_EQ(plain.norm.item<double>(), scaled.norm.item<double>());
-  EXPECT_EQ(plain.factor.item<double>() / 4096, scaled.factor.item<double>());
+  EXPECT_EQ(plain.clip_factor.item<double>() / 4096, scaled.clip_factor.item<double>());
 }
 
 TEST(GradientNorm, LossScalingMovesOn) {
@@ -59,12 +59,12 @@ TEST(GradientNorm, LossScalingMovesOn) {
   };
   gradient_norm(grads, 0, scaling);
   expect(8, 1999, 5001, 7);
-  EXPECT_EQ(gradient_norm(grads, 0, scaling).factor.item<double>(), 1.0 / 8);  // of the scale that made the gradients
+  EXPECT_EQ(gradient_norm(grads, 0, scaling).clip_factor.item<double>(), 1.0 / 8);  // of the scale that made the gradients
   expect(16, 0, 5002, 7);
   gradient_norm(grads, 0, scaling);
   expect(16, 1, 5003, 7);
   grads[17] = std::numeric_limits<float>::infinity();
-  EXPECT_TRUE(std::isnan(gradient_norm(grads, 0, scaling).factor.item<double>()));
+  EXPECT_TRUE(std::isnan(gradient_norm(grads, 0, scaling).clip_factor.item<double>()));
   expect(8, 0, 5003, 8);
 }
 
@@ -75,7 +75,7 @@ TEST(GradientNorm, WhatIsNotFiniteGivesNoFactor) {
     for (const double max_norm : {0.0, 1.0}) {
       const GradientNorm result = gradient_norm(grads, max_norm);
       EXPECT_FALSE(std::isfinite(result.norm.item<double>()));
-      EXPECT_TRUE(std::isnan(result.factor.item<double>()));
+      EXPECT_TRUE(std::isnan(result.clip_factor.item<double>()));
     }
   }
 }

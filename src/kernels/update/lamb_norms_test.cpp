@@ -13,14 +13,16 @@ namespace {
 
 using testing::largest_difference;
 
-// Tensors at odd places, one longer than several chunks, one of zeros (whose ratio is 1), one that does not adapt.
+// Tensors at odd places, one longer than several chunks, one of zeros (whose ratio is 1), one that takes no ratio.
 struct Span {
   int64_t begin, end;
-  double lr, decay, adapts;
+  double lr, decay;
+  bool use_trust_ratio;
 };
-const std::vector<Span> kSpans = {{0, 5, 1, 0.1, 1},           {8, 64, 2, 0, 1},           {64, 71, 1, 0, 0},
-                                  {80, 40'003, 1, 0.01, 1},    {40'010, 40'011, 1, 0, 1},  {40'012, 40'100, 1, 0.2, 1},
-                                  {40'100, 40'150, 1, 0.1, 1}, {40'152, 40'199, 1, 0.3, 0}};
+const std::vector<Span> kSpans = {{0, 5, 1, 0.1, true},           {8, 64, 2, 0, true},
+                                  {64, 71, 1, 0, false},          {80, 40'003, 1, 0.01, true},
+                                  {40'010, 40'011, 1, 0, true},   {40'012, 40'100, 1, 0.2, true},
+                                  {40'100, 40'150, 1, 0.1, true}, {40'152, 40'199, 1, 0.3, false}};
 constexpr int64_t kNumel = 40'200;
 constexpr int kSteps = 5;
 constexpr double kBeta1 = 0.9, kBeta2 = 0.99, kEps = 1e-6, kLr = 0.02;
@@ -46,7 +48,7 @@ at::Tensor published(double factor) {
       at::Tensor weight = w.slice(0, span.begin, span.end);
       const at::Tensor update = r.slice(0, span.begin, span.end) + span.decay * weight;
       const double length = weight.norm().item<double>(), step_length = update.norm().item<double>();
-      const double trust = span.adapts != 0 && length > 0 && step_length > 0 ? length / step_length : 1;
+      const double trust = span.use_trust_ratio && length > 0 && step_length > 0 ? length / step_length : 1;
       weight.sub_(update * (kLr * span.lr * trust));
     }
   }
@@ -77,23 +79,23 @@ at::Tensor own(at::ScalarType type, const GradientScale& scale, const std::vecto
     for (size_t part = 0; part + 1 < edges.size(); ++part) {
       const int64_t begin = edges[part], end = edges[part + 1];
       std::vector<std::pair<int64_t, int64_t>> bounds;
-      std::vector<RunRates> rates;
+      std::vector<RangeRates> rates;
       std::vector<int64_t> rows;
       for (size_t i = 0; i < kSpans.size(); ++i) {
         const Span& span = kSpans[i];
         const int64_t from = std::max(span.begin, begin), to = std::min(span.end, end);
         if (from >= to) continue;
         bounds.emplace_back(from - begin, to - begin);
-        rates.push_back({.lr = span.lr, .gradient_decay = span.decay, .adapts = span.adapts});
+        rates.push_back({.lr_scale = span.lr, .l2_decay = span.decay, .use_trust_ratio = span.use_trust_ratio});
         rows.push_back(static_cast<int64_t>(i));
       }
-      const RunTable runs = make_run_table(bounds, rates, device);
+      const RangeTable ranges = make_range_table(bounds, rates, device);
       const auto cut = [&](const at::Tensor& t) { return t.slice(0, begin, end); };
       const StepArenas arenas{cut(params), cut(grads), {cut(m), cut(v)}};
       const at::Tensor index = torch::tensor(rows, torch::kLong).to(device);
-      norms.index_add_(0, index, lamb_norms(arenas, runs, scale, numbers_of(step)));
+      norms.index_add_(0, index, lamb_norms(arenas, ranges, scale, numbers_of(step)));
       steps.emplace_back([=, &norms] {
-        optimizer_step(arenas, runs, scale, UpdateRule::kLamb, numbers_of(step), norms.index_select(0, index));
+        optimizer_step(arenas, ranges, scale, UpdateRule::kLamb, numbers_of(step), norms.index_select(0, index));
       });
     }
     for (const auto& apply : steps) apply();

@@ -1,4 +1,6 @@
 #pragma once
+#include <cmath>
+
 #include "kernels/common/host_device.h"
 
 namespace tessera {
@@ -7,7 +9,7 @@ namespace tessera {
 // fp16's loss is multiplied so that small gradients do not vanish, and a step whose gradients overflow is skipped. Whether one
 // did is only known on the device. So that the program need not wait for it, what depends on it lies there: a float64 tensor
 // with these numbers. gradient_norm reads the scale and moves the numbers on, optimizer_step changes no weight where the
-// factor is not finite, and counts the steps that Adam's bias depends on from here. Rules are torch.amp.GradScaler's.
+// clip factor is not finite, and counts the steps that Adam's bias depends on from here. Rules are torch.amp.GradScaler's.
 struct LossScaling {
   double scale = 65536;
   double good_steps = 0;     // since the scale last changed
@@ -31,6 +33,13 @@ TSR_HOST_DEVICE void move_on(LossScaling& scaling, bool finite) {
   if (scaling.good_steps < kGrowthInterval) return;
   scaling.scale *= 2;
   scaling.good_steps = 0;
+}
+
+// GradientNorm::clip_factor of gradients whose norm is `norm` without the loss scale.
+TSR_HOST_DEVICE double clip_factor(double norm, double max_norm, double loss_scale) {
+  constexpr double kTorchEps = 1e-6;
+  const double ratio = max_norm > 0 ? max_norm / (norm + kTorchEps) : 1.0;
+  return norm - norm == 0 ? (ratio < 1 ? ratio : 1.0) / loss_scale : NAN;
 }
 
 }  // namespace tessera

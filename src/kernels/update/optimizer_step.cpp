@@ -18,12 +18,12 @@ namespace {
 constexpr int64_t kGrain = 1 << 15;
 // Values that stay in the nearest cache while the average and the copies follow the weights.
 constexpr int64_t kBlock = 1 << 11;
-// Values of a chunk of RunTable.
+// Values of a chunk of RangeTable.
 constexpr int64_t kChunk = 1 << 14;
 
 template <UpdateRule kRule, class T>
 void update_loop(T* __restrict w, const T* __restrict g, T* __restrict first, T* __restrict second, int64_t begin, int64_t end,
-                 const RunNumbers<T> n) {
+                 const RangeNumbers<T> n) {
   T none = 0;
   for (int64_t i = begin; i < end; ++i) {
     update_value<kRule>(w[i], reads_gradients(kRule) ? g[i] : none, num_states(kRule) > 0 ? first[i] : none,
@@ -32,7 +32,7 @@ void update_loop(T* __restrict w, const T* __restrict g, T* __restrict first, T*
 }
 
 template <class T>
-void average_loop(T* __restrict average, const T* __restrict w, int64_t begin, int64_t end, const RunNumbers<T> n) {
+void average_loop(T* __restrict average, const T* __restrict w, int64_t begin, int64_t end, const RangeNumbers<T> n) {
   for (int64_t i = begin; i < end; ++i) average_value(average[i], w[i], n);
 }
 
@@ -45,17 +45,17 @@ void copy_loop(const at::Tensor& copies, const T* __restrict w, int64_t begin, i
 }
 
 template <UpdateRule kRule, class T>
-void update_arena(const ArenaPointers<T>& a, int64_t numel, const at::Tensor* copies, const RunPointers& runs, double factor,
-                  bool skips, const StepNumbers& numbers) {
-  const RunBounds* const last = runs.bounds + runs.count;
-  // Threads share out the arena, not the runs: most runs are a norm layer's few values.
+void update_arena(const ArenaPointers<T>& a, int64_t numel, const at::Tensor* copies, const RangePointers& ranges,
+                  double clip_factor, bool skips, const StepNumbers& numbers) {
+  const RangeBounds* const last = ranges.bounds + ranges.count;
+  // Threads share out the arena, not the ranges: most ranges are a norm layer's few values.
   parallel_for(0, numel, kGrain, [&](int64_t begin, int64_t end) {
-    const RunBounds* run = std::partition_point(runs.bounds, last, [&](const RunBounds& r) { return r.end <= begin; });
-    for (; run != last && run->begin < end; ++run) {
-      const RunNumbers<T> n = numbers_of_run<kRule, T>(runs, run - runs.bounds, numbers, factor);
-      const int64_t run_end = std::min(run->end, end);
-      for (int64_t from = std::max(run->begin, begin); from < run_end; from += kBlock) {
-        const int64_t to = std::min(from + kBlock, run_end);
+    const RangeBounds* range = std::partition_point(ranges.bounds, last, [&](const RangeBounds& r) { return r.end <= begin; });
+    for (; range != last && range->begin < end; ++range) {
+      const RangeNumbers<T> n = numbers_of_range<kRule, T>(ranges, range - ranges.bounds, numbers, clip_factor);
+      const int64_t range_end = std::min(range->end, end);
+      for (int64_t from = std::max(range->begin, begin); from < range_end; from += kBlock) {
+        const int64_t to = std::min(from + kBlock, range_end);
         if (!skips) update_loop<kRule>(a.w, a.g, a.first, a.second, from, to, n);
         if (a.average != nullptr) average_loop(a.average, a.w, from, to, n);
         if (copies != nullptr) copy_loop(*copies, a.w, from, to);
@@ -67,9 +67,9 @@ void update_arena(const ArenaPointers<T>& a, int64_t numel, const at::Tensor* co
 void optimizer_step_cpu(at::Tensor params, const at::Tensor& grads, at::TensorList state,
                         const std::optional<at::Tensor>& average, const std::optional<at::Tensor>& copies,
                         const at::Tensor& bounds, const at::Tensor& rates, const std::optional<at::Tensor>& norms,
-                        const std::optional<at::Tensor>& factor, const std::optional<at::Tensor>& scaling, int64_t rule,
+                        const std::optional<at::Tensor>& clip_factor, const std::optional<at::Tensor>& scaling, int64_t rule,
                         at::ArrayRef<double> numbers) {
-  const double scale = factor ? *number_pointer(factor) : 1.0;
+  const double scale = clip_factor ? *number_pointer(clip_factor) : 1.0;
   const LossScaling* const counted = scaling_pointer(scaling);
   StepNumbers step = from_list(numbers);
   AT_DISPATCH_FLOATING_TYPES(params.scalar_type(), "optimizer_step", [&] {
@@ -77,7 +77,7 @@ void optimizer_step_cpu(at::Tensor params, const at::Tensor& grads, at::TensorLi
       constexpr UpdateRule kRule = decltype(chosen)::value;
       if (counted != nullptr && num_states(kRule) == 2) set_biases(step, counted->applied_steps);
       update_arena<kRule>(arena_pointers<scalar_t>(params, grads, state, average), params.numel(),
-                          copies ? &copies.value() : nullptr, run_pointers(bounds, rates, norms), scale,
+                          copies ? &copies.value() : nullptr, range_pointers(bounds, rates, norms), scale,
                           skips_step(scale, counted), step);
     });
   });
@@ -89,41 +89,41 @@ std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
 
 }  // namespace
 
-RunTable make_run_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, const std::vector<RunRates>& rates,
-                        at::Device device) {
-  TSR_CHECK(bounds.size() == rates.size(), "{} runs have {} rows of rates", bounds.size(), rates.size());
+RangeTable make_range_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, const std::vector<RangeRates>& rates,
+                            at::Device device) {
+  TSR_CHECK(bounds.size() == rates.size(), "{} ranges have {} rows of rates", bounds.size(), rates.size());
   const auto count = static_cast<int64_t>(bounds.size());
-  const at::Tensor places = at::empty({count, 2}, at::kLong), numbers = at::empty({count, kRunRates}, at::kDouble);
-  auto* const place = reinterpret_cast<RunBounds*>(places.mutable_data_ptr<int64_t>());
-  std::transform(bounds.begin(), bounds.end(), place, [](const auto& pair) { return RunBounds{pair.first, pair.second}; });
-  std::copy(rates.begin(), rates.end(), reinterpret_cast<RunRates*>(numbers.mutable_data_ptr<double>()));
-  std::vector<RunChunk> parts;
-  for (int64_t run = 0; run < count; ++run) {
-    for (int64_t begin = place[run].begin; begin < place[run].end; begin += kChunk)
-      parts.push_back({run, begin, std::min(begin + kChunk, place[run].end)});
+  const at::Tensor places = at::empty({count, 2}, at::kLong), numbers = at::empty({count, kRangeRates}, at::kDouble);
+  auto* const place = reinterpret_cast<RangeBounds*>(places.mutable_data_ptr<int64_t>());
+  std::transform(bounds.begin(), bounds.end(), place, [](const auto& pair) { return RangeBounds{pair.first, pair.second}; });
+  std::copy(rates.begin(), rates.end(), reinterpret_cast<RangeRates*>(numbers.mutable_data_ptr<double>()));
+  std::vector<RangeChunk> parts;
+  for (int64_t range = 0; range < count; ++range) {
+    for (int64_t begin = place[range].begin; begin < place[range].end; begin += kChunk)
+      parts.push_back({range, begin, std::min(begin + kChunk, place[range].end)});
   }
   const at::Tensor chunks = at::empty({static_cast<int64_t>(parts.size()), 3}, at::kLong);
-  std::copy(parts.begin(), parts.end(), reinterpret_cast<RunChunk*>(chunks.mutable_data_ptr<int64_t>()));
+  std::copy(parts.begin(), parts.end(), reinterpret_cast<RangeChunk*>(chunks.mutable_data_ptr<int64_t>()));
   return {places.to(device), numbers.to(device), chunks.to(device)};
 }
 
-void optimizer_step(const StepArenas& arenas, const RunTable& runs, const GradientScale& scale, UpdateRule rule,
+void optimizer_step(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale, UpdateRule rule,
                     const StepNumbers& numbers, const at::Tensor& norms) {
   const auto kept = static_cast<size_t>(num_states(rule));
   TSR_CHECK(arenas.state.size() == kept, "expected {} arenas of optimizer state, got {}", kept, arenas.state.size());
-  TSR_CHECK(rule != UpdateRule::kLamb || (norms.defined() && norms.size(0) == runs.bounds.size(0)),
-            "lamb's step needs the norms of its {} runs", runs.bounds.size(0));
+  TSR_CHECK(rule != UpdateRule::kLamb || (norms.defined() && norms.size(0) == ranges.bounds.size(0)),
+            "lamb's step needs the norms of its {} ranges", ranges.bounds.size(0));
   static const auto op = find_op<decltype(optimizer_step_cpu)>("tessera::optimizer_step");
-  if (runs.bounds.size(0) == 0) return;
-  op.call(arenas.params, arenas.grads, arenas.state, if_defined(arenas.average), if_defined(arenas.copies), runs.bounds,
-          runs.rates, if_defined(norms), if_defined(scale.factor), if_defined(scale.scaling), static_cast<int64_t>(rule),
+  if (ranges.bounds.size(0) == 0) return;
+  op.call(arenas.params, arenas.grads, arenas.state, if_defined(arenas.average), if_defined(arenas.copies), ranges.bounds,
+          ranges.rates, if_defined(norms), if_defined(scale.clip_factor), if_defined(scale.scaling), static_cast<int64_t>(rule),
           to_list(numbers));
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def(
       "optimizer_step(Tensor(a!) params, Tensor grads, Tensor(b!)[] state, Tensor(c!)? average, Tensor(d!)? copies, Tensor "
-      "bounds, Tensor rates, Tensor? norms, Tensor? factor, Tensor? scaling, int rule, float[] numbers) -> ()");
+      "bounds, Tensor rates, Tensor? norms, Tensor? clip_factor, Tensor? scaling, int rule, float[] numbers) -> ()");
 }
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {
   m.impl("optimizer_step", optimizer_step_cpu);

@@ -7,16 +7,16 @@
 
 namespace tessera {
 
-// The runs of an arena whose values are updated alike, on the arena's device.
-struct RunTable {
+// The ranges of an arena whose values are updated alike, on the arena's device.
+struct RangeTable {
   at::Tensor bounds;  // (R, 2) int64: begin and end, in order and without overlap
-  at::Tensor rates;   // (R, 6) float64: the fields of RunRates
-  at::Tensor chunks;  // (C, 3) int64: the runs in parts of one length, in order: run, begin, end
+  at::Tensor rates;   // (R, 6) float64: the bytes of RangeRates
+  at::Tensor chunks;  // (C, 3) int64: the ranges in parts of one length, in order: range, begin, end
 };
-RunTable make_run_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, const std::vector<RunRates>& rates,
-                        at::Device device);
+RangeTable make_range_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, const std::vector<RangeRates>& rates,
+                            at::Device device);
 
-// What a step reads and changes: contiguous, of one length.
+// The arenas that a step reads and changes, contiguous and of one length.
 struct StepArenas {
   at::Tensor params, grads;       // float32 or float64, as are state and average
   std::vector<at::Tensor> state;  // as many as the rule has, see update_value
@@ -26,18 +26,19 @@ struct StepArenas {
 
 // How gradients are scaled, on the arena's device.
 struct GradientScale {
-  at::Tensor factor = {};   // float64 scalar, or undefined: multiplies the gradients first
-  at::Tensor scaling = {};  // numbers of LossScaling, or undefined: then weights and state stay where the factor is not finite,
-                            // and the moments' biases follow from the steps counted there
+  at::Tensor clip_factor = {};  // float64 scalar, or undefined: multiplies the gradients first
+  at::Tensor scaling = {};      // numbers of LossScaling, or undefined: then weights and state stay where clip_factor is not
+                                // finite, and the moments' biases follow from the steps counted there
 };
 
-// One step of all runs in one pass over memory (one launch on a GPU, which waits for nothing). Values outside the runs stay.
-// norms: lamb's, see lamb_norms.
-void optimizer_step(const StepArenas& arenas, const RunTable& runs, const GradientScale& scale, UpdateRule rule,
+// One step of all ranges in one pass over memory (one launch on a GPU, which waits for nothing). Values outside the ranges
+// stay. norms: lamb's, see lamb_norms.
+void optimizer_step(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale, UpdateRule rule,
                     const StepNumbers& numbers, const at::Tensor& norms = {});
 
-// What comes before lamb's step, see Note [LAMB]: moves the moments (state), and sums the squares of each run's weights and
-// of its updates up: (R, 2) float64. Where a run is part of a tensor, add up the rows of its parts. Sums are in a fixed order.
-at::Tensor lamb_norms(const StepArenas& arenas, const RunTable& runs, const GradientScale& scale, const StepNumbers& numbers);
+// Comes before lamb's step, see Note [LAMB]: moves the moments (state), and sums up the squares of each range's weights and of
+// its updates: (R, 2) float64. Where a range is part of a tensor, add up the rows of its parts. Sums are in a fixed order.
+at::Tensor lamb_norms(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale,
+                      const StepNumbers& numbers);
 
 }  // namespace tessera

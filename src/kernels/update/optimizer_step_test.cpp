@@ -12,14 +12,14 @@
 namespace tessera {
 namespace {
 
-// Odd places and lengths, gaps between runs, one run longer than a block of the GPU's kernel.
-struct Run {
+// Odd places and lengths, gaps between ranges, one range longer than a block of the GPU's kernel.
+struct Range {
   int64_t begin, end;
   double lr, decay;
 };
-const std::vector<Run> kRuns = {{0, 5, 1, 0.1},     {5, 6, 2, 0},         {8, 64, 1, 0.1},      {64, 71, 0.5, 0.3},
-                                {75, 80, 1, 0},     {80, 9003, 10, 0.01}, {9010, 9011, 1, 0.2}, {9012, 9016, 3, 0},
-                                {9016, 9100, 1, 0}, {9100, 9999, 1, 0.1}};
+const std::vector<Range> kRanges = {{0, 5, 1, 0.1},     {5, 6, 2, 0},         {8, 64, 1, 0.1},      {64, 71, 0.5, 0.3},
+                                    {75, 80, 1, 0},     {80, 9003, 10, 0.01}, {9010, 9011, 1, 0.2}, {9012, 9016, 3, 0},
+                                    {9016, 9100, 1, 0}, {9100, 9999, 1, 0.1}};
 constexpr int64_t kNumel = 10'003;
 constexpr int kSteps = 4;
 
@@ -42,23 +42,23 @@ at::Tensor gradient(int step) {
   return torch::cos(torch::arange(kNumel, torch::kDouble) * (1.3 + step));
 }
 
-// What torch's own optimizers make of the runs, in float64.
+// The ranges after torch's own optimizers, in float64.
 at::Tensor torch_result(const Rule& rule, double factor) {
   const at::Tensor arena = start();
   std::vector<at::Tensor> pieces;
   std::vector<torch::optim::OptimizerParamGroup> groups;
-  for (const Run& run : kRuns) {
-    pieces.push_back(arena.slice(0, run.begin, run.end).clone().requires_grad_());
+  for (const Range& range : kRanges) {
+    pieces.push_back(arena.slice(0, range.begin, range.end).clone().requires_grad_());
     std::unique_ptr<torch::optim::OptimizerOptions> options;
     if (rule.rule == UpdateRule::kAdam && rule.decoupled) {
-      options = std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions(0).weight_decay(run.decay));
+      options = std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions(0).weight_decay(range.decay));
     } else if (rule.rule == UpdateRule::kAdam) {
-      options = std::make_unique<torch::optim::AdamOptions>(torch::optim::AdamOptions(0).weight_decay(run.decay));
+      options = std::make_unique<torch::optim::AdamOptions>(torch::optim::AdamOptions(0).weight_decay(range.decay));
     } else {
       options = std::make_unique<torch::optim::SGDOptions>(torch::optim::SGDOptions(0)
                                                                .momentum(rule.rule == UpdateRule::kSgd ? 0 : 0.9)
                                                                .nesterov(rule.rule == UpdateRule::kNesterov)
-                                                               .weight_decay(rule.decoupled ? 0 : run.decay));
+                                                               .weight_decay(rule.decoupled ? 0 : range.decay));
     }
     groups.emplace_back(std::vector<at::Tensor>{pieces.back()}, std::move(options));
   }
@@ -71,41 +71,41 @@ at::Tensor torch_result(const Rule& rule, double factor) {
     optimizer = std::make_unique<torch::optim::Adam>(groups, torch::optim::AdamOptions());
   }
   for (int step = 0; step < kSteps; ++step) {
-    for (size_t i = 0; i < kRuns.size(); ++i) {
-      pieces[i].mutable_grad() = gradient(step).slice(0, kRuns[i].begin, kRuns[i].end) * factor;
-      const double lr = lr_of(step) * kRuns[i].lr;
+    for (size_t i = 0; i < kRanges.size(); ++i) {
+      pieces[i].mutable_grad() = gradient(step).slice(0, kRanges[i].begin, kRanges[i].end) * factor;
+      const double lr = lr_of(step) * kRanges[i].lr;
       optimizer->param_groups()[i].options().set_lr(lr);
       const at::NoGradGuard no_grad;
-      if (rule.decoupled && rule.rule != UpdateRule::kAdam) pieces[i].mul_(1 - lr * kRuns[i].decay);
+      if (rule.decoupled && rule.rule != UpdateRule::kAdam) pieces[i].mul_(1 - lr * kRanges[i].decay);
     }
     optimizer->step();
   }
-  for (size_t i = 0; i < kRuns.size(); ++i) arena.slice(0, kRuns[i].begin, kRuns[i].end).copy_(pieces[i].detach());
+  for (size_t i = 0; i < kRanges.size(); ++i) arena.slice(0, kRanges[i].begin, kRanges[i].end).copy_(pieces[i].detach());
   return arena;
 }
 
 StepNumbers numbers_of(const Rule& rule, int step) {
-  StepNumbers numbers{.lr = lr_of(step), .shrink = lr_of(step), .momentum = 0.9, .beta2 = 0.999, .eps = 1e-8};
+  StepNumbers numbers{.lr = lr_of(step), .decay = lr_of(step), .momentum = 0.9, .beta2 = 0.999, .eps = 1e-8};
   if (rule.rule != UpdateRule::kAdam) return numbers;
   numbers.first_bias = 1 - std::pow(0.9, step + 1);
   numbers.second_bias = std::sqrt(1 - std::pow(0.999, step + 1));
   return numbers;
 }
 
-RunTable run_table(const Rule& rule) {
+RangeTable range_table(const Rule& rule) {
   std::vector<std::pair<int64_t, int64_t>> bounds;
-  std::vector<RunRates> rates;
-  for (const Run& run : kRuns) {
-    bounds.emplace_back(run.begin, run.end);
-    rates.push_back({run.lr, rule.decoupled ? 0 : run.decay, rule.decoupled ? run.lr * run.decay : 0});
+  std::vector<RangeRates> rates;
+  for (const Range& range : kRanges) {
+    bounds.emplace_back(range.begin, range.end);
+    rates.push_back({range.lr, rule.decoupled ? 0 : range.decay, rule.decoupled ? range.lr * range.decay : 0});
   }
-  return make_run_table(bounds, rates, testing::test_device());
+  return make_range_table(bounds, rates, testing::test_device());
 }
 
 // offset: the arenas begin that many values into a vector.
 at::Tensor own_result(const Rule& rule, at::ScalarType type, const at::Tensor& factor, int64_t offset = 0) {
   const auto device = testing::test_device();
-  const RunTable runs = run_table(rule);
+  const RangeTable ranges = range_table(rule);
   const auto arena = [&](const at::Tensor& values) {
     return torch::cat({torch::zeros({offset}, torch::kDouble), values}).to(device, type).slice(0, offset);
   };
@@ -113,7 +113,7 @@ at::Tensor own_result(const Rule& rule, at::ScalarType type, const at::Tensor& f
   std::vector<at::Tensor> state;
   for (int64_t i = 0; i < num_states(rule.rule); ++i) state.push_back(arena(torch::zeros({kNumel}, torch::kDouble)));
   for (int step = 0; step < kSteps; ++step)
-    optimizer_step({params, arena(gradient(step)), state}, runs, {factor}, rule.rule, numbers_of(rule, step));
+    optimizer_step({params, arena(gradient(step)), state}, ranges, {factor}, rule.rule, numbers_of(rule, step));
   return params.cpu();
 }
 
@@ -146,33 +146,33 @@ TEST(OptimizerStep, ValuesOutsideTheRunsStay) {
     EXPECT_EQ(result[place].item<double>(), before[place].item<double>()) << place;
 }
 
-// A step with shares of rates of the runs' own is one with the rates that come of them.
-TEST(OptimizerStep, FinalRatesOfTheRunsComeOnTop) {
+// A step with a weight for the ranges' final rates is one with the rates that come of them.
+TEST(OptimizerStep, FinalRatesOfTheRangesComeOnTop) {
   for (const Rule& rule : kRules) {
-    const auto stepped = [&](const RunRates& rates, const StepNumbers& numbers) {
+    const auto stepped = [&](const RangeRates& rates, const StepNumbers& numbers) {
       const at::Tensor params = start().to(testing::test_device());
       std::vector<at::Tensor> state;
       for (int64_t i = 0; i < num_states(rule.rule); ++i) state.push_back(torch::zeros_like(params));
-      const RunTable runs = make_run_table({{0, kNumel}}, {rates}, testing::test_device());
-      optimizer_step({params, gradient(0).to(params.device()), state}, runs, {}, rule.rule, numbers);
+      const RangeTable ranges = make_range_table({{0, kNumel}}, {rates}, testing::test_device());
+      optimizer_step({params, gradient(0).to(params.device()), state}, ranges, {}, rule.rule, numbers);
       return params.cpu();
     };
     StepNumbers numbers = numbers_of(rule, 0);
     numbers.lr = 0.1;
-    numbers.shrink = 0.2;
-    const at::Tensor expected = stepped({.lr = 2.15, .gradient_decay = 0.01, .shrink = 0.35}, numbers);
-    numbers.final_share = 0.5;
+    numbers.decay = 0.2;
+    const at::Tensor expected = stepped({.lr_scale = 2.15, .l2_decay = 0.01, .decoupled_decay = 0.35}, numbers);
+    numbers.final_weight = 0.5;
     const at::Tensor own =
-        stepped({.lr = 2, .gradient_decay = 0.01, .shrink = 0.3, .final_lr = 0.03, .final_shrink = 0.02}, numbers);
+        stepped({.lr_scale = 2, .l2_decay = 0.01, .decoupled_decay = 0.3, .final_lr = 0.03, .final_decay = 0.02}, numbers);
     EXPECT_LT(difference(own, expected), 1e-14) << rule.name;
   }
 }
 
 TEST(OptimizerStep, StateMustFitTheRule) {
   const at::Tensor params = torch::zeros({4});
-  const RunTable runs = make_run_table({{0, 4}}, {{}}, at::kCPU);
-  EXPECT_THROW(optimizer_step({params, params, {}}, runs, {}, UpdateRule::kAdam, {}), Error);
-  EXPECT_THROW(optimizer_step({params, params, {params, params}}, runs, {}, UpdateRule::kLamb, {}), Error);  // without norms
+  const RangeTable ranges = make_range_table({{0, 4}}, {{}}, at::kCPU);
+  EXPECT_THROW(optimizer_step({params, params, {}}, ranges, {}, UpdateRule::kAdam, {}), Error);
+  EXPECT_THROW(optimizer_step({params, params, {params, params}}, ranges, {}, UpdateRule::kLamb, {}), Error);  // without norms
 }
 
 // All that a step writes, on arenas that begin `offset` values into a vector.
@@ -187,14 +187,14 @@ Written write_all(const Rule& rule, at::ScalarType type, at::ScalarType copies, 
   Written w{arena(start()), arena(start() + 1), arena(torch::zeros({kNumel}, torch::kDouble)).to(copies), {}};
   for (int64_t i = 0; i < num_states(rule.rule); ++i) w.state.push_back(arena(gradient(9).square()));
   StepNumbers numbers = numbers_of(rule, 0);
-  numbers.average_share = 0.25;
-  optimizer_step({w.params, arena(gradient(0)), w.state, w.average, w.copies}, run_table(rule), scale, rule.rule, numbers);
+  numbers.average_weight = 0.25;
+  optimizer_step({w.params, arena(gradient(0)), w.state, w.average, w.copies}, range_table(rule), scale, rule.rule, numbers);
   return w;
 }
 
-at::Tensor inside_runs(const at::Tensor& arena) {
+at::Tensor inside_ranges(const at::Tensor& arena) {
   std::vector<at::Tensor> pieces;
-  for (const Run& run : kRuns) pieces.push_back(arena.slice(0, run.begin, run.end));
+  for (const Range& range : kRanges) pieces.push_back(arena.slice(0, range.begin, range.end));
   return torch::cat(pieces);
 }
 
@@ -203,11 +203,11 @@ TEST(OptimizerStep, AverageAndCopiesFollowTheNewWeights) {
     for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
       for (const int64_t offset : {0, 1}) {
         const Written w = write_all(rule, at::kFloat, type, {}, offset);
-        const at::Tensor now = inside_runs(w.params);
-        ASSERT_GT(difference(now.cpu(), inside_runs(start())), 0.01) << rule.name;
-        EXPECT_TRUE(inside_runs(w.copies).equal(now.to(type))) << rule.name;
-        const at::Tensor expected = 0.75 * inside_runs(start() + 1) + 0.25 * now.cpu().to(at::kDouble);
-        EXPECT_LT(difference(inside_runs(w.average).cpu(), expected), 1e-6) << rule.name;  // a few roundings of 6e-8
+        const at::Tensor now = inside_ranges(w.params);
+        ASSERT_GT(difference(now.cpu(), inside_ranges(start())), 0.01) << rule.name;
+        EXPECT_TRUE(inside_ranges(w.copies).equal(now.to(type))) << rule.name;
+        const at::Tensor expected = 0.75 * inside_ranges(start() + 1) + 0.25 * now.cpu().to(at::kDouble);
+        EXPECT_LT(difference(inside_ranges(w.average).cpu(), expected), 1e-6) << rule.name;  // a few roundings of 6e-8
       }
     }
   }
@@ -221,8 +221,8 @@ TEST(OptimizerStep, GradientsThatAreNotFiniteChangeNoWeight) {
     const Written skipped = write_all(rule, at::kFloat, at::kHalf, {number(NAN), scaling}, 0);
     EXPECT_TRUE(skipped.params.cpu().equal(start().to(at::kFloat))) << rule.name;
     for (const at::Tensor& state : skipped.state) EXPECT_TRUE(state.cpu().equal(gradient(9).square().to(at::kFloat)));
-    const at::Tensor expected = 0.75 * inside_runs(start() + 1) + 0.25 * inside_runs(start());
-    EXPECT_LT(difference(inside_runs(skipped.average).cpu(), expected), 1e-6) << rule.name;
+    const at::Tensor expected = 0.75 * inside_ranges(start() + 1) + 0.25 * inside_ranges(start());
+    EXPECT_LT(difference(inside_ranges(skipped.average).cpu(), expected), 1e-6) << rule.name;
     // One step is counted: the biases are those of the first step, which numbers_of(rule, 0) has too.
     const Written counted = write_all(rule, at::kDouble, at::kHalf, {number(0.5), scaling}, 0),
                   told = write_all(rule, at::kDouble, at::kHalf, {number(0.5)}, 0);

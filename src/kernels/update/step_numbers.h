@@ -12,14 +12,15 @@
 // How the ops `optimizer_step` and `lamb_norms` carry their arguments: a dispatcher passes lists of numbers, not structs.
 namespace tessera {
 
-struct RunBounds {
+struct RangeBounds {
   int64_t begin, end;
 };
-// A part of a run that is summed up by itself.
-struct RunChunk {
-  int64_t run, begin, end;
+// A part of a range that is summed up by itself.
+struct RangeChunk {
+  int64_t range, begin, end;
 };
-constexpr int64_t kRunRates = sizeof(RunRates) / sizeof(double);  // columns of the table `rates`
+constexpr int64_t kRangeRates = sizeof(RangeRates) / sizeof(double);  // columns of the table `rates`
+static_assert(sizeof(RangeRates) % sizeof(double) == 0);
 
 using NumberList = std::array<double, sizeof(StepNumbers) / sizeof(double)>;
 

@@ -80,7 +80,7 @@ Bottleneck::Bottleneck(const ResidualShape& s) : ResidualBlock(s) {
 }
 
 std::pair<at::Tensor, at::Tensor> Bottleneck::enter(const at::Tensor& x) {
-  if (!takes_pointwise_fork(conv1_, x)) return {conv_norm_relu(conv1_, bn1_, x), x};
+  if (!use_pointwise_fork(conv1_, x)) return {conv_norm_relu(conv1_, bn1_, x), x};
   const auto [y, kept] = pointwise_and_keep(x, conv1_->weight);
   return {bn1_->norm_relu(y), kept};
 }

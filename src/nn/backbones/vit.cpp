@@ -83,7 +83,7 @@ at::Tensor VitImpl::embed(const at::Tensor& x) {
   const at::Tensor tokens = options_.distilled ? at::cat({cls_token_, dist_token_}, 1) : cls_token_;
   const at::Tensor positions = resize_position_embed(pos_embed_, own_grid_, grid(x.size(2), x.size(3)), prefix(),
                                                      position_fit(options_.position_resize));
-  if (takes_fused_transformer(x))
+  if (use_fused_transformer(x))
     return pos_drop_(join_tokens(patches, tokens.flatten(0, 1), positions.flatten(0, 1), /*tokens_first=*/true));
   return pos_drop_(at::cat({tokens.expand({x.size(0), -1, -1}), patches}, 1) + positions);
 }

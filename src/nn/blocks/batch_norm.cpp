@@ -43,15 +43,15 @@ at::Tensor BatchNorm2dImpl::norm_relu(const at::Tensor& x) {
 at::Tensor BatchNorm2dImpl::norm_relu(const at::Tensor& x, const at::Tensor& offset) {
   return with_units(x, {}, offset, /*relu=*/true);
 }
-bool BatchNorm2dImpl::takes_offset(const at::Tensor& x) const {
-  return is_training() && takes_fused_kernels(x);
+bool BatchNorm2dImpl::can_fuse_offset(const at::Tensor& x) const {
+  return is_training() && use_fused(x);
 }
 NormPooled BatchNorm2dImpl::norm_relu_pool(const at::Tensor& x, const at::Tensor& offset, int64_t before) {
   const auto [moments, options] = unit_moments(x, offset, /*relu=*/true);
   return norm_pool(x, weight, bias, moments, options, before);
 }
-bool BatchNorm2dImpl::takes_pool(const at::Tensor& x) const {
-  return is_training() && takes_norm_pool(x, weight);
+bool BatchNorm2dImpl::can_fuse_pool(const at::Tensor& x) const {
+  return is_training() && can_fuse_norm_pool(x, weight);
 }
 at::Tensor BatchNorm2dImpl::norm_add_relu(const at::Tensor& x, const at::Tensor& residual) {
   return run(x, residual, /*relu=*/true);
@@ -80,7 +80,7 @@ void BatchNorm2dImpl::train(bool on) {
 }
 
 at::Tensor BatchNorm2dImpl::run(const at::Tensor& x, const at::Tensor& residual, bool relu) {
-  if (!takes_fused_kernels(x) && (!is_training() || step_context().norm_rows == 0)) {
+  if (!use_fused(x) && (!is_training() || step_context().norm_rows == 0)) {
     at::Tensor y = by_libtorch(x);
     if (residual.defined()) y.add_(residual);
     return relu ? y.relu_() : y;
@@ -131,8 +131,8 @@ std::pair<at::Tensor, NormActOptions> BatchNorm2dImpl::unit_moments(const at::Te
   at::Tensor moments =
       own_updates ? norm_moments(x, options.ends, running_mean, running_var, momentum_) : norm_moments(x, options.ends);
   if (offset.defined() && own_updates) {
-    const double share = 1 - std::pow(1 - momentum_, static_cast<double>(segments.size()));
-    running_mean.add_(offset.detach(), share);
+    const double combined_momentum = 1 - std::pow(1 - momentum_, static_cast<double>(segments.size()));
+    running_mean.add_(offset.detach(), combined_momentum);
   }
   if (context.norm_rows > 0) synchronise_units(x, segments, context, moments, options);
   for (size_t i = 0; i < segments.size() && !own_updates; ++i) {

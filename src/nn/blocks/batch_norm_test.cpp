@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "nn/blocks/conv.h"
+#include "support/norm_segments.h"
 #include "tensor/step_context.h"
 
 namespace tessera {
@@ -32,7 +33,7 @@ TEST(BatchNorm, OneValueHasNoVariance) {
   EXPECT_THROW(norm(x.narrow(0, 0, 1)), Error);
   EXPECT_NO_THROW(norm(x));
   {
-    const StepContextGuard context({.segments = norm_segments(2, 1)});
+    const StepContextGuard context({.segments = testing::norm_segments(2, 1)});
     EXPECT_THROW(norm(x), Error);
   }
   EXPECT_TRUE(norm->running_var.isfinite().all().item<bool>());
@@ -50,7 +51,7 @@ TEST(BatchNorm, UnitsMakePassesOfAnySizeAgree) {
     norm->to(torch::kDouble);
     std::vector<at::Tensor> parts;
     for (const at::Tensor& part : x.split(pass)) {
-      const StepContextGuard context({.segments = norm_segments(pass, 2)});
+      const StepContextGuard context({.segments = testing::norm_segments(pass, 2)});
       parts.push_back(norm(part));
     }
     outputs.push_back(torch::cat(parts));
@@ -70,9 +71,9 @@ TEST(BatchNorm, ResidualAndReluInOneOperation) {
   for (const bool training : {true, false}) {
     norm->train(training);
     const at::Tensor x = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_();
-    const at::Tensor residual = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_(), slope = torch::randn_like(x);
+    const at::Tensor residual = torch::randn({4, 5, 6, 7}, torch::kDouble).requires_grad_(), grad_out = torch::randn_like(x);
     const auto gradients = [&](const at::Tensor& y, const std::vector<at::Tensor>& of) {
-      return torch::autograd::grad({y}, of, {slope});
+      return torch::autograd::grad({y}, of, {grad_out});
     };
     const auto expect_same = [&](const at::Tensor& fused, const at::Tensor& plain, const std::vector<at::Tensor>& of) {
       EXPECT_TRUE(torch::allclose(fused, plain, 1e-12, 1e-12));
@@ -92,16 +93,16 @@ TEST(BatchNorm, BiasBeforeItIsNotAdded) {
   BatchNorm2d norm(5), added(5);
   for (torch::nn::Module* module : std::initializer_list<torch::nn::Module*>{conv.get(), norm.get(), added.get()})
     module->to(torch::kDouble);
-  const at::Tensor x = torch::randn({6, 3, 5, 7}, torch::kDouble), slope = torch::randn({6, 5, 5, 7}, torch::kDouble);
+  const at::Tensor x = torch::randn({6, 3, 5, 7}, torch::kDouble), grad_out = torch::randn({6, 5, 5, 7}, torch::kDouble);
   const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
   for (int step = 0; step < 3; ++step) {
-    const StepContextGuard context({.segments = norm_segments(6, 2)});
+    const StepContextGuard context({.segments = testing::norm_segments(6, 2)});
     const at::Tensor ours = conv_norm_relu(conv, norm, x), expected = added->norm_relu(conv(x));
     EXPECT_TRUE(torch::allclose(ours, expected, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_mean, added->running_mean, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_var, added->running_var, 1e-12, 1e-12));
-    const auto found = torch::autograd::grad({ours}, parameters, {slope});
-    const auto wanted = torch::autograd::grad({expected}, parameters, {slope});
+    const auto found = torch::autograd::grad({ours}, parameters, {grad_out});
+    const auto wanted = torch::autograd::grad({expected}, parameters, {grad_out});
     EXPECT_TRUE(torch::allclose(found[0], wanted[0], 1e-10, 1e-12));
     EXPECT_TRUE(found[1].equal(torch::zeros_like(found[1])));
     EXPECT_LT(wanted[1].abs().max().item<double>(), 1e-12);
@@ -122,17 +123,17 @@ TEST(BatchNorm, PoolsWhatItNormalises) {
       module->to(torch::kDouble);
     const at::Tensor x = torch::randn({6, 3, 6, width}, torch::kDouble).contiguous(last);
     const std::vector<at::Tensor> parameters{conv->weight, conv->bias};
-    const StepContextGuard context({.segments = norm_segments(6, 2)});
+    const StepContextGuard context({.segments = testing::norm_segments(6, 2)});
     const NormPooled ours = conv_norm_relu_pool(conv, norm, x, /*before=*/4);
-    EXPECT_EQ(ours.room.defined(), width == 8);
+    EXPECT_EQ(ours.concat_buffer.defined(), width == 8);
     const at::Tensor y = conv_norm_relu(conv, other, x), pooled = at::max_pool2d(y, 2, 2);
     EXPECT_TRUE(torch::allclose(ours.y, y, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(ours.pooled, pooled, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_mean, other->running_mean, 1e-12, 1e-12));
     EXPECT_TRUE(torch::allclose(norm->running_var, other->running_var, 1e-12, 1e-12));
-    const std::vector<at::Tensor> slopes{torch::randn_like(pooled), torch::randn_like(y)};
-    const auto found = torch::autograd::grad({ours.pooled, ours.y}, parameters, slopes);
-    const auto wanted = torch::autograd::grad({pooled, y}, parameters, slopes);
+    const std::vector<at::Tensor> grad_outputs{torch::randn_like(pooled), torch::randn_like(y)};
+    const auto found = torch::autograd::grad({ours.pooled, ours.y}, parameters, grad_outputs);
+    const auto wanted = torch::autograd::grad({pooled, y}, parameters, grad_outputs);
     EXPECT_TRUE(torch::allclose(found[0], wanted[0], 1e-10, 1e-12));
     EXPECT_TRUE(found[1].equal(torch::zeros_like(found[1])));
   }
@@ -182,7 +183,7 @@ TEST(BatchNorm, StatisticsGoToTheSinkByUnit) {
   const at::Tensor x = torch::randn({5, 3, 4, 4}, torch::kDouble);
   BatchNorm2d norm(3);
   norm->to(torch::kDouble);
-  std::vector<NormSegment> segments = norm_segments(5, 2);
+  std::vector<NormSegment> segments = testing::norm_segments(5, 2);
   segments.back().counts = false;
   const StepContextGuard context({.segments = segments, .running_statistics = &sink});
   norm(x);

@@ -83,7 +83,7 @@ struct CheckpointFunction : torch::autograd::Function<CheckpointFunction> {
     return rerun->autocast.run([&] { return rerun->stage(inputs.vec()); });
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const auto holder = ctx->saved_data["rerun"].toCapsule();
     const auto& rerun = static_cast<const Rerun&>(*holder);
     variable_list inputs, wanted;
@@ -101,7 +101,7 @@ struct CheckpointFunction : torch::autograd::Function<CheckpointFunction> {
       const BufferKeeper keeper(rerun.buffers);
       output = rerun.autocast.run([&] { return rerun.stage(inputs); });
     }
-    const variable_list found = torch::autograd::grad({output}, wanted, {gradients[0]}, /*retain_graph=*/false,
+    const variable_list found = torch::autograd::grad({output}, wanted, {grad_outputs[0]}, /*retain_graph=*/false,
                                                       /*create_graph=*/false, /*allow_unused=*/true);
     variable_list result(1);  // none for `rerun`
     size_t next = 0;

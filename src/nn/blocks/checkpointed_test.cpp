@@ -6,6 +6,7 @@
 
 #include "nn/blocks/conv.h"
 #include "nn/blocks/element_dropout.h"
+#include "support/norm_segments.h"
 #include "tensor/step_context.h"
 
 namespace tessera {
@@ -41,7 +42,7 @@ Result run(bool recompute) {
   const at::Tensor x = torch::randn({4, 2, 5, 7}, at::kDouble).requires_grad_();
   at::Tensor y;
   {
-    const StepContextGuard context({.sample_keys = sample_keys(2, 3, {0, 1, 2, 3}), .segments = norm_segments(4, 2)});
+    const StepContextGuard context({.sample_keys = sample_keys(2, 3, {0, 1, 2, 3}), .segments = testing::norm_segments(4, 2)});
     y = recompute ? checkpointed(layer, {x}, [&](const std::vector<at::Tensor>& in) { return layer.forward(in[0]); })
                   : layer.forward(x);
   }

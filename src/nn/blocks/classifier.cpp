@@ -15,13 +15,13 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 // The rows of a gradient with zeros behind its channels up to `pitch`. One that has longer rows already has them there.
-at::Tensor padded_rows(const at::Tensor& slope, int64_t pitch) {
-  const int64_t height = slope.size(2), width = slope.size(3), rows = slope.size(0) * height * width;
-  const bool pitched = slope.strides() == at::IntArrayRef({height * width * pitch, 1, width * pitch, pitch}) &&
-                       slope.storage_offset() == 0 &&
-                       slope.storage().nbytes() >= static_cast<size_t>(rows * pitch) * slope.element_size();
-  if (pitched) return slope.as_strided({rows, pitch}, {pitch, 1});
-  return at::constant_pad_nd(pixel_rows(slope), {0, pitch - slope.size(1)});
+at::Tensor padded_rows(const at::Tensor& grad_out, int64_t pitch) {
+  const int64_t height = grad_out.size(2), width = grad_out.size(3), rows = grad_out.size(0) * height * width;
+  const bool pitched = grad_out.strides() == at::IntArrayRef({height * width * pitch, 1, width * pitch, pitch}) &&
+                       grad_out.storage_offset() == 0 &&
+                       grad_out.storage().nbytes() >= static_cast<size_t>(rows * pitch) * grad_out.element_size();
+  if (pitched) return grad_out.as_strided({rows, pitch}, {pitch, 1});
+  return at::constant_pad_nd(pixel_rows(grad_out), {0, pitch - grad_out.size(1)});
 }
 
 struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
@@ -42,21 +42,21 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
     return image_of_rows(product, x.sizes()).narrow(1, 0, classes);
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     const variable_list saved = ctx->get_saved_variables();
-    const at::Tensor &rows = saved[0], &weight = saved[1], slope = gradients[0].to(rows.scalar_type());
+    const at::Tensor &rows = saved[0], &weight = saved[1], grad_out = grad_outputs[0].to(rows.scalar_type());
     const std::vector<int64_t> types = ctx->saved_data["types"].toIntVector();
     const auto type = [&](size_t i) { return static_cast<at::ScalarType>(types[i]); };
     const int64_t classes = ctx->saved_data["classes"].toInt();
-    const at::Tensor padded = padded_rows(slope, weight.size(0));
-    at::Tensor dx, dweight, dbias;
-    if (ctx->needs_input_grad(0)) dx = image_of_rows(padded.mm(weight), ctx->saved_data["size"].toIntVector()).to(type(0));
+    const at::Tensor padded = padded_rows(grad_out, weight.size(0));
+    at::Tensor grad_x, grad_weight, grad_bias;
+    if (ctx->needs_input_grad(0)) grad_x = image_of_rows(padded.mm(weight), ctx->saved_data["size"].toIntVector()).to(type(0));
     if (ctx->needs_input_grad(1))
-      dweight = padded.t().mm(rows).narrow(0, 0, classes).to(type(1)).view({classes, rows.size(1), 1, 1});
-    // Over the padded rows: those can be read in vectors.
-    if (ctx->needs_input_grad(2)) dbias = sum_rows(padded).narrow(0, 0, classes).to(type(2));
-    return {dx, dweight, dbias};
+      grad_weight = padded.t().mm(rows).narrow(0, 0, classes).to(type(1)).view({classes, rows.size(1), 1, 1});
+    // The sum goes over the padded rows, which can be read in vectors.
+    if (ctx->needs_input_grad(2)) grad_bias = sum_rows(padded).narrow(0, 0, classes).to(type(2));
+    return {grad_x, grad_weight, grad_bias};
   }
 };
 
@@ -77,7 +77,7 @@ at::Tensor padded_product(const at::Tensor& x, const at::Tensor& weight, const a
 }
 
 at::Tensor classify_pixels(torch::nn::Conv2d& conv, const at::Tensor& x) {
-  return x.is_cuda() && takes_fused_kernels(x) && is_pointwise(conv) ? padded_product(x, conv->weight, conv->bias) : conv(x);
+  return x.is_cuda() && use_fused(x) && is_pointwise(conv) ? padded_product(x, conv->weight, conv->bias) : conv(x);
 }
 
 }  // namespace tessera

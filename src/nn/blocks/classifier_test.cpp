@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// With gradients in the logits' own longer rows, and in dense ones.
+// The gradients lie in the logits' own longer rows, and in dense ones.
 TEST(Classifier, PaddedProductIsThePointwiseConvolution) {
   torch::manual_seed(9);
   for (const int64_t classes : {1, 5, 8, 19}) {
@@ -24,8 +24,8 @@ TEST(Classifier, PaddedProductIsThePointwiseConvolution) {
     const at::Tensor pitched = torch::zeros({2, 5, 7, pitch}, torch::kDouble).permute({0, 3, 1, 2}).narrow(1, 0, classes);
     pitched.copy_(dense);
     const auto wanted = torch::autograd::grad({expected}, {x, weight, bias}, {dense});
-    for (const at::Tensor& slope : {dense, pitched}) {
-      const auto found = torch::autograd::grad({ours}, {x, weight, bias}, {slope}, /*retain_graph=*/true);
+    for (const at::Tensor& grad_out : {dense, pitched}) {
+      const auto found = torch::autograd::grad({ours}, {x, weight, bias}, {grad_out}, /*retain_graph=*/true);
       for (size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(torch::allclose(found[i], wanted[i], 1e-12, 1e-12)) << i;
       EXPECT_TRUE(found[0].is_contiguous(at::MemoryFormat::ChannelsLast));
     }

@@ -8,10 +8,10 @@
 namespace tessera {
 namespace {
 
-// What depthwise_conv computes. On a CPU libtorch's own is a good one.
-bool takes_depthwise_conv(const at::Tensor& x, const torch::nn::detail::ConvNdOptions<2>& conv) {
+// Whether depthwise_conv computes this convolution of x. On a CPU libtorch's own is a good one.
+bool use_depthwise_conv(const at::Tensor& x, const torch::nn::detail::ConvNdOptions<2>& conv) {
   return conv.groups() > 1 && conv.groups() == conv.in_channels() && conv.groups() == conv.out_channels() &&
-         conv.kernel_size()->at(0) == 3 && conv.stride()->at(0) == 1 && takes_fused_kernels(x) && !x.is_cpu();
+         conv.kernel_size()->at(0) == 3 && conv.stride()->at(0) == 1 && use_fused(x) && !x.is_cpu();
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ ConvBlock::ConvBlock(int64_t in, int64_t out, const ConvShape& shape, const Conv
 
 at::Tensor ConvBlock::forward(const at::Tensor& x) {
   const auto& options = conv_->options;
-  if (takes_depthwise_conv(x, options)) return bn_->norm_relu(depthwise_conv(x, conv_->weight, options.dilation()->at(0)));
+  if (use_depthwise_conv(x, options)) return bn_->norm_relu(depthwise_conv(x, conv_->weight, options.dilation()->at(0)));
   return conv_norm_relu(conv_, bn_, x);
 }
 

@@ -21,7 +21,7 @@ torch::nn::Conv2d plain_conv(int64_t in, int64_t out, const ConvShape& shape);
 // The last layer of a head: 1x1 or 3x3, with bias.
 torch::nn::Conv2d classifier_conv(int64_t in, int64_t classes, int64_t kernel = 1);
 
-// What convolution and batch norm are called: libraries differ, and weights are found by name.
+// The names of convolution and batch norm: libraries differ, and weights are found by name.
 struct ConvNames {
   std::string conv, bn;
 };

@@ -18,8 +18,8 @@ struct ZeroGradient : torch::autograd::Function<ZeroGradient> {
     return y;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& gradients) {
-    return {gradients[0], at::zeros_like(ctx->get_saved_variables()[0])};
+                                                 const torch::autograd::variable_list& grad_outputs) {
+    return {grad_outputs[0], at::zeros_like(ctx->get_saved_variables()[0])};
   }
 };
 
@@ -35,7 +35,7 @@ bool is_all(at::IntArrayRef values, int64_t value) {
 bool goes_by_patches(const torch::nn::Conv2dImpl& conv, const at::Tensor& x) {
   const auto& options = conv.options;
   const at::IntArrayRef padding = padding_of(conv);
-  return x.is_cuda() && takes_fused_kernels(x) && takes_patch_conv(x, conv.weight) && is_all(options.stride(), 1) &&
+  return x.is_cuda() && use_fused(x) && can_use_patch_conv(x, conv.weight) && is_all(options.stride(), 1) &&
          is_all(options.dilation(), 1) && options.groups() == 1 && padding[0] == padding[1];
 }
 
@@ -50,7 +50,7 @@ at::Tensor without_bias(const torch::nn::Conv2dImpl& conv, const at::Tensor& x) 
 
 // On a CPU the convolution would not do the ReLU, and the norm does it on its one pass.
 bool folds(const BatchNorm2dImpl& norm, const at::Tensor& x) {
-  return x.is_cuda() && !norm.is_training() && !at::GradMode::is_enabled() && takes_fused_kernels(x);
+  return x.is_cuda() && !norm.is_training() && !at::GradMode::is_enabled() && use_fused(x);
 }
 
 at::Tensor folded(const torch::nn::Conv2dImpl& conv, BatchNorm2dImpl& norm, const at::Tensor& given, const at::Tensor& residual,
@@ -81,14 +81,14 @@ at::Tensor conv_norm(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tenso
 
 at::Tensor conv_norm_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x) {
   if (folds(*norm, x)) return folded(*conv, *norm, x, {}, /*relu=*/true);
-  if (!conv->bias.defined() || !norm->takes_offset(x)) return norm->norm_relu(conv(x));
+  if (!conv->bias.defined() || !norm->can_fuse_offset(x)) return norm->norm_relu(conv(x));
   return ZeroGradient::apply(norm->norm_relu(without_bias(*conv, x), conv->bias), conv->bias);
 }
 
 NormPooled conv_norm_relu_pool(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, int64_t before) {
-  if (norm->takes_offset(x)) {
+  if (norm->can_fuse_offset(x)) {
     const at::Tensor features = without_bias(*conv, x);
-    if (norm->takes_pool(features)) {
+    if (norm->can_fuse_pool(features)) {
       NormPooled all = norm->norm_relu_pool(features, conv->bias, before);
       if (conv->bias.defined()) all.pooled = ZeroGradient::apply(all.pooled, conv->bias);
       return all;

@@ -15,7 +15,7 @@ at::Tensor conv_norm_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::
 at::Tensor conv_norm_add_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, const at::Tensor& residual);
 
 // conv_norm_relu with the 2 x 2 maxima of its result, in one pass where kernels/norm/norm_pool.h does it: then, while training,
-// the result lies in room for `before` channels in front of it; else room is undefined.
+// the result lies behind `before` free channels of a concat buffer; else the buffer is undefined.
 NormPooled conv_norm_relu_pool(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, int64_t before);
 
 }  // namespace tessera

@@ -37,7 +37,7 @@ at::Tensor PatchEmbedImpl::forward(const at::Tensor& image) {
   const auto [rows, columns] = grid(image.size(2), image.size(3));
   const int64_t below = rows * patch_ - image.size(2), right = columns * patch_ - image.size(3);
   const at::Tensor x = below > 0 || right > 0 ? at::constant_pad_nd(image, {0, right, 0, below}) : image;
-  if (takes_fused_transformer(x)) return multiply_patches(x, proj_, patch_);
+  if (use_fused_transformer(x)) return multiply_patches(x, proj_, patch_);
   return proj_(x).flatten(2).transpose(1, 2);
 }
 

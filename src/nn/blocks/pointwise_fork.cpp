@@ -23,27 +23,27 @@ struct PointwiseFork : torch::autograd::Function<PointwiseFork> {
     return {image_of_rows(pixel_rows(x).mm(matrix.t()), x.sizes()), x};
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+  static variable_list backward(AutogradContext* ctx, const variable_list& grad_outputs) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-    if (!gradients[0].defined()) return {gradients[1], {}};
+    if (!grad_outputs[0].defined()) return {grad_outputs[1], {}};
     const variable_list saved = ctx->get_saved_variables();
     const at::Tensor &x = saved[0], &weight = saved[1];
     const std::vector<int64_t> size = ctx->saved_data["size"].toIntVector();
-    const at::Tensor slope = pixel_rows(gradients[0]);
-    at::Tensor dx, dweight;
-    if (ctx->needs_input_grad(1)) dweight = slope.t().mm(x).view({weight.size(0), weight.size(1), 1, 1});
+    const at::Tensor grad_rows = pixel_rows(grad_outputs[0]);
+    at::Tensor grad_x, grad_weight;
+    if (ctx->needs_input_grad(1)) grad_weight = grad_rows.t().mm(x).view({weight.size(0), weight.size(1), 1, 1});
     if (ctx->needs_input_grad(0)) {
-      at::Tensor sum = gradients[1].defined() ? pixel_rows(gradients[1]) : at::Tensor();
+      at::Tensor sum = grad_outputs[1].defined() ? pixel_rows(grad_outputs[1]) : at::Tensor();
       // Nobody reads the other gradient again, so the sum takes its place; unless others hold it too.
-      const bool own = sum.defined() && sum.is_alias_of(gradients[1]) && gradients[1].use_count() <= 2;
+      const bool own = sum.defined() && sum.is_alias_of(grad_outputs[1]) && grad_outputs[1].use_count() <= 2;
       if (own) {
-        dx = sum.addmm_(slope, weight);
+        grad_x = sum.addmm_(grad_rows, weight);
       } else {
-        dx = sum.defined() ? at::addmm(sum, slope, weight) : slope.mm(weight);
+        grad_x = sum.defined() ? at::addmm(sum, grad_rows, weight) : grad_rows.mm(weight);
       }
-      dx = image_of_rows(dx, size);
+      grad_x = image_of_rows(grad_x, size);
     }
-    return {dx, dweight};
+    return {grad_x, grad_weight};
   }
 };
 
@@ -55,13 +55,13 @@ std::pair<at::Tensor, at::Tensor> pointwise_and_keep(const at::Tensor& x, const 
   return {both[0], both[1]};
 }
 
-bool takes_pointwise_fork(const torch::nn::Conv2d& conv, const at::Tensor& x) {
+bool use_pointwise_fork(const torch::nn::Conv2d& conv, const at::Tensor& x) {
   const auto& options = conv->options;
   const auto all = [](const torch::ExpandingArray<2>& values, int64_t value) {
     return values->at(0) == value && values->at(1) == value;
   };
-  return x.is_cuda() && takes_fused_kernels(x) && at::GradMode::is_enabled() && x.requires_grad() &&
-         all(options.kernel_size(), 1) && all(options.stride(), 1) && options.groups() == 1 && !conv->bias.defined() &&
+  return x.is_cuda() && use_fused(x) && at::GradMode::is_enabled() && x.requires_grad() && all(options.kernel_size(), 1) &&
+         all(options.stride(), 1) && options.groups() == 1 && !conv->bias.defined() &&
          x.is_contiguous(at::MemoryFormat::ChannelsLast);
 }
 

@@ -10,6 +10,6 @@ namespace tessera {
 std::pair<at::Tensor, at::Tensor> pointwise_and_keep(const at::Tensor& x, const at::Tensor& weight);
 
 // Whether `conv` of x can be done so, and it pays: on a GPU, while training.
-bool takes_pointwise_fork(const torch::nn::Conv2d& conv, const at::Tensor& x);
+bool use_pointwise_fork(const torch::nn::Conv2d& conv, const at::Tensor& x);
 
 }  // namespace tessera

@@ -7,17 +7,17 @@
 namespace tessera {
 namespace {
 
-// With one of the two outputs used, the other, or both.
+// One of the two outputs is used, the other, or both.
 TEST(PointwiseFork, GradientsAreThoseOfTheParts) {
   torch::manual_seed(10);
   const auto last = at::MemoryFormat::ChannelsLast;
   const at::Tensor leaf = torch::randn({2, 6, 5, 7}, torch::kDouble).contiguous(last).requires_grad_();
   const at::Tensor weight = torch::randn({4, 6, 1, 1}, torch::kDouble).requires_grad_();
-  const at::Tensor slope = torch::randn({2, 4, 5, 7}, torch::kDouble), beside = torch::randn({2, 6, 5, 7}, torch::kDouble);
+  const at::Tensor grad_out = torch::randn({2, 4, 5, 7}, torch::kDouble), beside = torch::randn({2, 6, 5, 7}, torch::kDouble);
   for (const auto& [product, kept] : {std::pair{true, true}, {true, false}, {false, true}}) {
     const auto loss = [&](const at::Tensor& y, const at::Tensor& x) {
       at::Tensor sum = torch::zeros({}, torch::kDouble);
-      if (product) sum = sum + (y.square() * slope).sum();
+      if (product) sum = sum + (y.square() * grad_out).sum();
       if (kept) sum = sum + (x.square() * beside).sum();
       return sum;
     };

@@ -8,7 +8,7 @@
 namespace tessera {
 
 std::vector<at::Tensor> average_pools(const at::Tensor& x, at::IntArrayRef bins) {
-  if (takes_fused_kernels(x)) return adaptive_pools(x, bins);
+  if (use_fused(x)) return adaptive_pools(x, bins);
   std::vector<at::Tensor> each;
   for (const int64_t b : bins) each.push_back(at::adaptive_avg_pool2d(x, {b, b}));
   return each;
@@ -16,12 +16,12 @@ std::vector<at::Tensor> average_pools(const at::Tensor& x, at::IntArrayRef bins)
 
 at::Tensor maxima(const at::Tensor& x, const PoolWindow& window) {
   // On a CPU memory is not what runs short, and libtorch is faster.
-  if (takes_fused_kernels(x) && !x.is_cpu()) return max_pool(x, window);
+  if (use_fused(x) && !x.is_cpu()) return max_pool(x, window);
   return at::max_pool2d(x, window.kernel, window.stride, window.padding, /*dilation=*/1, window.ceil_mode);
 }
 
 std::pair<at::Tensor, at::Tensor> maxima_and_features(const at::Tensor& x, const PoolWindow& window) {
-  if (takes_fused_kernels(x) && !x.is_cpu()) return max_pool_and_keep(x, window);
+  if (use_fused(x) && !x.is_cpu()) return max_pool_and_keep(x, window);
   return {maxima(x, window), x};
 }
 

@@ -17,7 +17,7 @@ at::Tensor concat_resized(const std::vector<at::Tensor>& xs, const at::Tensor& l
   const at::IntArrayRef size = like.sizes().slice(2);
   const bool one_size = std::all_of(xs.begin(), xs.end(), [&](const at::Tensor& x) { return x.sizes().slice(2) == size; });
   // libtorch copies well on a CPU.
-  if (takes_fused_kernels(like) && !(one_size && like.is_cpu())) return resize_concat(xs, size, align_corners);
+  if (use_fused(like) && !(one_size && like.is_cpu())) return resize_concat(xs, size, align_corners);
   std::vector<at::Tensor> parts;
   for (const at::Tensor& x : xs) parts.push_back(resize(x, size, align_corners));
   return at::cat(parts, 1);

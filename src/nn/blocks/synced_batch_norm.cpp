@@ -43,7 +43,7 @@ void synchronise_units(const at::Tensor& x, const std::vector<NormSegment>& segm
     const auto group = static_cast<int64_t>(i);
     moments[group][0].copy_(squares[group][0]);
     moments[group][1].copy_((squares[group][1] - squares[group][0].square()).clamp_min(0));
-    if (!segments[i].counts) options.silent.push_back(group);
+    if (!segments[i].counts) options.masked_groups.push_back(group);
   }
   options.exchange = [units](at::Tensor& means) { units.average(means); };
 }

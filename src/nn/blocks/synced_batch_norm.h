@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-// For segments of units that lie on several ranks, see Note [Who computes what]: puts the moments of the whole units in place
-// of those of the parts, and sees to it that backward does the same with its means. One collective forward and one backward, in
-// which all ranks take part. Sums travel in float64.
+// Puts the moments of whole units in place of those of their parts, where these lie on several ranks, and has backward do the
+// same with its means: see Note [Who computes what]. One collective forward and one backward, in which all ranks take part.
+// Sums travel in float64.
 void synchronise_units(const at::Tensor& x, const std::vector<NormSegment>& segments, const StepContext& context,
                        at::Tensor& moments, NormActOptions& options);
 

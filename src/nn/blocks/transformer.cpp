@@ -20,7 +20,7 @@ namespace nn = torch::nn;
 
 // A branch's last product.
 ResidualBranch branch_of(nn::Linear& layer, const at::Tensor& x, bool bias_apart, ElementDropout& dropout) {
-  if (bias_apart && !dropout->drops() && takes_fused_transformer(x)) return {at::linear(x, layer->weight), layer->bias};
+  if (bias_apart && !dropout->drops() && use_fused_transformer(x)) return {at::linear(x, layer->weight), layer->bias};
   return {dropout(linear_with_bias(x, layer->weight, layer->bias)), {}};
 }
 
@@ -33,13 +33,13 @@ nn::LayerNorm layer_norm(const TransformerOptions& options) {
   return nn::LayerNorm(nn::LayerNormOptions({options.width}).eps(options.norm_eps));
 }
 
-bool takes_fused_norm(const at::Tensor& x, const nn::LayerNorm& norm) {
-  return takes_fused_transformer(x) && x.scalar_type() == norm->weight.scalar_type();
+bool use_fused_norm(const at::Tensor& x, const nn::LayerNorm& norm) {
+  return use_fused_transformer(x) && x.scalar_type() == norm->weight.scalar_type();
 }
 
 // The sum of the tokens and the norm of it.
 NormalizedSum add_norm(const ResidualTokens& x, nn::LayerNorm& norm) {
-  if (takes_fused_norm(x.sum, norm))
+  if (use_fused_norm(x.sum, norm))
     return add_layer_norm(x.sum, x.branch.value, norm->weight, norm->bias, norm->options.eps(), product_type(x.sum),
                           x.branch.bias);
   const at::Tensor sum = x.value();
@@ -75,7 +75,7 @@ ResidualBranch AttentionImpl::forward(const at::Tensor& x, bool bias_apart) {
   // The fused attention draws its dropout from the device's generator, so it cannot be used with one that is a function of
   // the sample.
   const bool drops = is_training() && attention_dropout_ > 0;
-  if (!drops && takes_fused_transformer(x)) {
+  if (!drops && use_fused_transformer(x)) {
     const at::Tensor qkv = at::linear(x, qkv_->weight, at::GradMode::is_enabled() ? qkv_->bias.detach() : qkv_->bias);
     return branch_of(proj_, self_attention(qkv, qkv_->bias, heads_), bias_apart, proj_drop_);
   }
@@ -93,8 +93,8 @@ MlpImpl::MlpImpl(const TransformerOptions& options) {
 }
 
 ResidualBranch MlpImpl::forward(const at::Tensor& x, bool bias_apart) {
-  const at::Tensor hidden = takes_fused_transformer(x) ? bias_gelu(at::linear(x, fc1_->weight), fc1_->bias)
-                                                       : at::gelu(linear_with_bias(x, fc1_->weight, fc1_->bias));
+  const at::Tensor hidden = use_fused_transformer(x) ? bias_gelu(at::linear(x, fc1_->weight), fc1_->bias)
+                                                     : at::gelu(linear_with_bias(x, fc1_->weight, fc1_->bias));
   return branch_of(fc2_, drop1_(hidden), bias_apart, drop2_);
 }
 
@@ -115,7 +115,7 @@ TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options)
 
 ResidualTokens TransformerBlockImpl::advance(const ResidualTokens& x) {
   if (!checkpoint_) return compute(x);
-  // What is kept must be one tensor.
+  // A checkpoint keeps one tensor.
   const auto whole = [this](const std::vector<at::Tensor>& inputs) { return compute({inputs[0], {}}).value(); };
   return {checkpointed(*this, {x.value()}, whole), {}};
 }
@@ -163,7 +163,7 @@ at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x
 
 SplitTokens run_blocks_split(std::vector<TransformerBlock>& blocks, const at::Tensor& x, nn::LayerNorm& norm, int64_t head) {
   const ResidualTokens tokens = advance_all(blocks, x);
-  if (takes_fused_norm(tokens.sum, norm))
+  if (use_fused_norm(tokens.sum, norm))
     return add_layer_norm_split(tokens.sum, tokens.branch.value, norm->weight, norm->bias, norm->options.eps(),
                                 product_type(tokens.sum), tokens.branch.bias, head);
   const at::Tensor whole = add_norm(tokens, norm).normalized;

@@ -18,7 +18,8 @@ struct TransformerOptions {
   bool checkpoint = false;  // a layer keeps only its input and runs again in the backward pass
 };
 
-// What a layer adds to its tokens. `bias`: of the product that made it, not added yet; undefined: 0, or in `value` already.
+// The branch that a layer adds to its tokens. `bias`: of the product that made it, not added yet; undefined: 0, or in `value`
+// already.
 struct ResidualBranch {
   at::Tensor value, bias;
 };

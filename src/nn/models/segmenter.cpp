@@ -57,14 +57,14 @@ MaskDecoderImpl::MaskDecoderImpl(const TransformerOptions& options, int64_t laye
 
 at::Tensor MaskDecoderImpl::with_classes(const at::Tensor& tokens) {
   const at::Tensor projected = linear_with_bias(tokens, proj_dec_->weight, proj_dec_->bias);
-  if (takes_fused_transformer(tokens)) return join_tokens(projected, cls_emb_.flatten(0, 1), {}, /*tokens_first=*/false);
+  if (use_fused_transformer(tokens)) return join_tokens(projected, cls_emb_.flatten(0, 1), {}, /*tokens_first=*/false);
   return at::cat({projected, cls_emb_.expand({tokens.size(0), -1, -1})}, 1);
 }
 
 at::Tensor MaskDecoderImpl::forward(const at::Tensor& tokens) {
   const SplitTokens x = run_blocks_split(blocks_, with_classes(tokens), decoder_norm_, tokens.size(1));
-  const bool fused = takes_fused_transformer(tokens);
-  const auto unit = [fused](const at::Tensor& v) { return fused ? unit_rows(v) : v / v.norm(2, -1, /*keepdim=*/true); };
+  const bool fused = use_fused_transformer(tokens);
+  const auto unit = [fused](const at::Tensor& v) { return fused ? l2_normalize_rows(v) : v / v.norm(2, -1, /*keepdim=*/true); };
   const at::Tensor patches = unit(x.head.matmul(proj_patch_)), classes = unit(x.rest.matmul(proj_classes_));
   if (!fused) return mask_norm_(patches.matmul(classes.transpose(1, 2)));
   // The GPU's fast products need rows of a multiple of 16 bytes.

@@ -13,6 +13,7 @@
 #include "nn/models/upernet.h"
 #include "support/fixtures.h"
 #include "support/model_parity.h"
+#include "support/norm_segments.h"
 
 namespace tessera {
 namespace {
@@ -152,7 +153,7 @@ TEST(Segmentors, EachTrainsOneStepAtAnOddSize) {
     init_layers(*model, LayerInit::kTorch, 5);
     model->to(at::kDouble);
     model->train();
-    const StepContextGuard context({.sample_keys = sample_keys(1, 0, {0, 1, 2, 3}), .segments = norm_segments(4, 2)});
+    const StepContextGuard context({.sample_keys = sample_keys(1, 0, {0, 1, 2, 3}), .segments = testing::norm_segments(4, 2)});
     const at::Tensor x = torch::linspace(-1, 1, 4 * 2 * 45 * 37, at::kDouble).view({4, 2, 45, 37}).mul(9).sin();
     const auto loss = [&] {
       const ModelOutput output = model->forward(x);

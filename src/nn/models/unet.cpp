@@ -90,19 +90,19 @@ at::Tensor centre_crop(const at::Tensor& x, int64_t height, int64_t width) {
   return crop(x, (x.size(2) - height) / 2, (x.size(3) - width) / 2, height, width);
 }
 
-// The up path's transposed convolution beside the skip, whose room it fills where there is one.
-at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const at::Tensor& skip, const at::Tensor& room) {
+// The up path's transposed convolution beside the skip; where the skip lies in a concat buffer, it fills the buffer.
+at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const at::Tensor& skip, const at::Tensor& buffer) {
   const auto& conv = up->at<nn::ConvTranspose2dImpl>(0);
   const at::ScalarType type = product_type(x);
   const at::Tensor beside = centre_crop(skip, 2 * x.size(2), 2 * x.size(3)).to(type);
-  return double_join(x.to(type), conv.weight.to(type), conv.bias, beside, beside.is_same(skip) ? room : at::Tensor());
+  return upconv2x2_concat(x.to(type), conv.weight.to(type), conv.bias, beside, beside.is_same(skip) ? buffer : at::Tensor());
 }
 
 }  // namespace
 
 // On a GPU passes over memory are what costs; on a CPU libtorch's operations are as fast.
 bool UNetImpl::joins_in_one(const at::Tensor& x) const {
-  return config_.up == UpPath::kTransposed && !config_.checkpoint && x.is_cuda() && takes_fused_kernels(x);
+  return config_.up == UpPath::kTransposed && !config_.checkpoint && x.is_cuda() && use_fused(x);
 }
 
 UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(config) {
@@ -146,24 +146,24 @@ ModelOutput UNetImpl::forward(const at::Tensor& input) {
     const int64_t below = (multiple - height % multiple) % multiple, right = (multiple - width % multiple) % multiple;
     if (below > 0 || right > 0) x = at::constant_pad_nd(x, {0, right, 0, below});
   }
-  std::vector<at::Tensor> skips, rooms;
+  std::vector<at::Tensor> skips, concat_buffers;
   for (size_t level = 0; level < down_.size(); ++level) {
-    NormPooled height;
+    NormPooled level_output;
     if (joins_in_one(x)) {
       auto& block = static_cast<ConvStack&>(*down_[level]);
-      height = block.forward_and_pool(x, joins(level) ? config_.channels[level] : 0);
+      level_output = block.forward_and_pool(x, joins(level) ? config_.channels[level] : 0);
     } else {
-      std::tie(height.pooled, height.y) = maxima_and_features(run(down_[level], {x}), {.kernel = 2, .stride = 2});
+      std::tie(level_output.pooled, level_output.y) = maxima_and_features(run(down_[level], {x}), {.kernel = 2, .stride = 2});
     }
-    x = height.pooled;
-    skips.push_back(height.y);
-    rooms.push_back(height.room);
+    x = level_output.pooled;
+    skips.push_back(level_output.y);
+    concat_buffers.push_back(level_output.concat_buffer);
   }
   x = dropout_(run(bottleneck_, {x}));
   for (size_t i = 0; i < up_.size(); ++i) {
     const size_t level = up_.size() - 1 - i;
     if (joins(level) && joins_in_one(x)) {
-      x = run(blocks_[i], {join_transposed(up_[i], x, skips[level], rooms[level])});
+      x = run(blocks_[i], {join_transposed(up_[i], x, skips[level], concat_buffers[level])});
       continue;
     }
     x = run(up_[i], {x});
