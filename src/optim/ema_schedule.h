@@ -3,10 +3,11 @@
 #include <string>
 
 #include "config/ema_config.h"
+#include "core/progress.h"
 
 namespace tessera {
 
-// What step `step` (0 is the first) does to the moving average of the weights.
+// What the step that begins there does to the moving average of the weights.
 struct EmaStep {
   bool runs = false;      // the average exists; at the first such step it begins as a copy of the weights before that step
   double ema_weight = 0;  // of the new parameters in the average after the step; 0: no update is due
@@ -14,13 +15,13 @@ struct EmaStep {
 
 // A pure function, so a resumed run needs no state. Updates are due where the number of steps done is a multiple of the
 // interval, as in Composer.
-EmaStep ema_at(const EmaConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch);
+EmaStep ema_at(const EmaConfig& config, const Progress& at);
 
-// The weight that the parameters it began with have in the average after `steps` steps; 0 before it begins.
-double ema_beginning_left(const EmaConfig& config, int64_t steps, int64_t total_steps, int64_t steps_per_epoch);
+// The weight that the parameters it began with have in the average by then; 0 before it begins.
+double ema_beginning_left(const EmaConfig& config, const Progress& at);
 
 // A warning for a user of whose average, by its schedule, more than a tenth is still what it began with at the end of the run;
 // else "". first_evaluation: after this many steps; 0: only at the end.
-std::string ema_warning(const EmaConfig& config, int64_t first_evaluation, int64_t total_steps, int64_t steps_per_epoch);
+std::string ema_warning(const EmaConfig& config, int64_t first_evaluation, const Progress& run);
 
 }  // namespace tessera

@@ -89,7 +89,7 @@ TEST(Optimizer, FinalRateIsThatOfEveryGroupAsInTorchAndMmengine) {
   for (const auto& entry : fixture.at("scheduled")) {
     const ScheduleConfig schedule = testing::schedule_config(entry.at("schedule"));
     const LrRange lr = lr_range(config_of(entry.at("config")), schedule, 1);
-    const auto point_at = [&](int64_t step) { return lr_point_at(schedule, step, 10, 5); };
+    const auto point_at = [&](int64_t step) { return lr_point_at(schedule, {step, 10, 5}); };
     for (const bool fused : {true, false}) {
       follow(entry, at::kDouble, fused, 1e-12, lr, point_at);
       follow(entry, at::kFloat, fused, 1e-6, lr, point_at);

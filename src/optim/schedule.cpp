@@ -21,18 +21,18 @@ struct Phase {
 
 // The phases are those of torch.optim.lr_scheduler.OneCycleLR: the peak is at step pct_start * total - 1 (not whole in
 // general), the end at the last step.
-Phase one_cycle_phase(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
-  const auto last = static_cast<double>(total_steps - 1);
-  const double now = std::min(static_cast<double>(step), last);
-  const double peak = config.pct_start * static_cast<double>(total_steps) - 1;
+Phase one_cycle_phase(const ScheduleConfig& config, const Progress& at) {
+  const auto last = static_cast<double>(at.total - 1);
+  const double now = std::min(static_cast<double>(at.step), last);
+  const double peak = config.pct_start * static_cast<double>(at.total) - 1;
   if (now <= peak) return {true, peak > 0 ? now / peak : 1.0};
   return {false, last > peak ? (now - peak) / (last - peak) : 1.0};
 }
 
 // The learning rate as a fraction of the full one.
-double one_cycle(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
+double one_cycle(const ScheduleConfig& config, const Progress& at) {
   const double start = 1 / config.div;
-  const Phase phase = one_cycle_phase(config, step, total_steps);
+  const Phase phase = one_cycle_phase(config, at);
   return phase.rising ? cosine_between(start, 1, phase.fraction) : cosine_between(1, start / config.final_div, phase.fraction);
 }
 
@@ -41,38 +41,38 @@ LrPoint fallen_to(double left) {
   return {left, 1 - left};
 }
 
-int64_t milestones_passed(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
+int64_t milestones_passed(const ScheduleConfig& config, const Progress& at) {
   return std::count_if(config.milestones.begin(), config.milestones.end(),
-                       [&](const Duration& d) { return d.steps(steps_per_epoch, total_steps) <= step; });
+                       [&](const Duration& d) { return d.steps(at.steps_per_epoch, at.total) <= at.step; });
 }
 
 }  // namespace
 
-LrPoint lr_point_at(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch) {
-  TSR_CHECK(step >= 0 && total_steps > 0, "expected a step from 0 on in a run of at least 1 step, got step {} of {}", step,
-            total_steps);
-  if (config.type == ScheduleType::kOneCycle) return {one_cycle(config, step, total_steps)};
-  const int64_t warmup = config.warmup.steps(steps_per_epoch, total_steps);
-  if (step < warmup) {
-    const double fraction = static_cast<double>(step) / static_cast<double>(warmup);
+LrPoint lr_point_at(const ScheduleConfig& config, const Progress& at) {
+  TSR_CHECK(at.step >= 0 && at.total > 0, "expected a step from 0 on in a run of at least 1 step, got step {} of {}", at.step,
+            at.total);
+  if (config.type == ScheduleType::kOneCycle) return {one_cycle(config, at)};
+  const int64_t warmup = config.warmup.steps(at.steps_per_epoch, at.total);
+  if (at.step < warmup) {
+    const double fraction = static_cast<double>(at.step) / static_cast<double>(warmup);
     return {config.warmup_start + (1 - config.warmup_start) * fraction};
   }
   // Poly and cosine run from the end of the warm-up to the end of the run.
-  const auto length = static_cast<double>(std::max<int64_t>(total_steps - warmup, 1));
-  const double fraction = std::min(static_cast<double>(step - warmup) / length, 1.0);
+  const auto length = static_cast<double>(std::max<int64_t>(at.total - warmup, 1));
+  const double fraction = std::min(static_cast<double>(at.step - warmup) / length, 1.0);
   switch (config.type) {
     case ScheduleType::kPoly: return fallen_to(std::pow(1 - fraction, config.power));
     case ScheduleType::kCosine: return fallen_to(cosine_between(1, 0, fraction));
-    case ScheduleType::kStep: return {std::pow(config.gamma, milestones_passed(config, step, total_steps, steps_per_epoch))};
+    case ScheduleType::kStep: return {std::pow(config.gamma, milestones_passed(config, at))};
     case ScheduleType::kConstant:
     case ScheduleType::kOneCycle: break;
   }
   return {};
 }
 
-std::optional<double> momentum_at(const ScheduleConfig& config, int64_t step, int64_t total_steps) {
+std::optional<double> momentum_at(const ScheduleConfig& config, const Progress& at) {
   if (config.type != ScheduleType::kOneCycle || !config.cycle_momentum) return std::nullopt;
-  const Phase phase = one_cycle_phase(config, step, total_steps);
+  const Phase phase = one_cycle_phase(config, at);
   return phase.rising ? cosine_between(config.max_momentum, config.min_momentum, phase.fraction)
                       : cosine_between(config.min_momentum, config.max_momentum, phase.fraction);
 }

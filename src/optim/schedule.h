@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "config/optim_config.h"
+#include "core/progress.h"
 
 namespace tessera {
 
@@ -26,12 +27,12 @@ struct LrRange {
 // rate is above the full one.
 LrRange lr_range(const OptimizerConfig& optimizer, const ScheduleConfig& schedule, int64_t batch_size);
 
-// The point of optimizer step `step` (0 is the first) of a run of `total_steps`. A pure function, so a resumed run needs no
-// state. Steps past the end keep the last rate.
-LrPoint lr_point_at(const ScheduleConfig& config, int64_t step, int64_t total_steps, int64_t steps_per_epoch);
+// The point of the step that begins there. A pure function, so a resumed run needs no state. Steps past the end keep the last
+// rate.
+LrPoint lr_point_at(const ScheduleConfig& config, const Progress& at);
 
 // Momentum (adam: beta 1) of that step where the schedule moves it; else none, and the optimizer's own holds.
-std::optional<double> momentum_at(const ScheduleConfig& config, int64_t step, int64_t total_steps);
+std::optional<double> momentum_at(const ScheduleConfig& config, const Progress& at);
 
 // Throws UsageError for settings that contradict one another.
 void check_schedule(const ScheduleConfig& config);

@@ -16,7 +16,7 @@ constexpr int64_t kStepsPerEpoch = 5;  // of the fixture
 double lr_at(const ScheduleConfig& config, double base_lr, int64_t step, int64_t total, int64_t steps_per_epoch) {
   OptimizerConfig optimizer;
   optimizer.lr = base_lr;
-  return lr_range(optimizer, config, 1).at(lr_point_at(config, step, total, steps_per_epoch));
+  return lr_range(optimizer, config, 1).at(lr_point_at(config, {step, total, steps_per_epoch}));
 }
 
 TEST(Schedule, EveryStepIsThatOfTorch) {
@@ -33,7 +33,7 @@ TEST(Schedule, EveryStepIsThatOfTorch) {
       EXPECT_NEAR(lr_at(config, entry.at("base_lr"), step, total, kStepsPerEpoch), rates[static_cast<size_t>(step)], 1e-14)
           << entry.at("config") << " step " << step;
       if (!entry.contains("momentum")) continue;
-      EXPECT_NEAR(momentum_at(config, step, total).value(), entry.at("momentum")[static_cast<size_t>(step)], 1e-14) << step;
+      EXPECT_NEAR(momentum_at(config, {step, total}).value(), entry.at("momentum")[static_cast<size_t>(step)], 1e-14) << step;
     }
   }
 }
@@ -62,7 +62,7 @@ TEST(Schedule, OneCycleOfOneStepAndWithoutARiseIsFinite) {
     for (const int64_t total : {1, 2, 3}) {
       for (int64_t step = 0; step < total; ++step) {
         EXPECT_TRUE(std::isfinite(lr_at(config, 0.1, step, total, 1)));
-        EXPECT_TRUE(std::isfinite(momentum_at(config, step, total).value()));
+        EXPECT_TRUE(std::isfinite(momentum_at(config, {step, total}).value()));
       }
     }
   }
@@ -70,10 +70,10 @@ TEST(Schedule, OneCycleOfOneStepAndWithoutARiseIsFinite) {
 
 TEST(Schedule, MomentumIsLeftAloneUnlessAsked) {
   ScheduleConfig config;
-  EXPECT_FALSE(momentum_at(config, 3, 10).has_value());
+  EXPECT_FALSE(momentum_at(config, {3, 10}).has_value());
   config.type = ScheduleType::kOneCycle;
   config.cycle_momentum = false;
-  EXPECT_FALSE(momentum_at(config, 3, 10).has_value());
+  EXPECT_FALSE(momentum_at(config, {3, 10}).has_value());
 }
 
 TEST(Schedule, ContradictionsAreRefused) {
@@ -103,12 +103,12 @@ TEST(Schedule, GroupsEndAtTheFinalRateButNoneAboveItsOwn) {
   ScheduleConfig config;  // poly
   config.final_lr = 1e-4;
   const LrRange lr = lr_range(optimizer, config, 1);
-  const LrPoint end = lr_point_at(config, 100, 100, 10);
-  EXPECT_DOUBLE_EQ(lr.of_group(10).at(lr_point_at(config, 0, 100, 10)), 0.1);
+  const LrPoint end = lr_point_at(config, {100, 100, 10});
+  EXPECT_DOUBLE_EQ(lr.of_group(10).at(lr_point_at(config, {0, 100, 10})), 0.1);
   EXPECT_DOUBLE_EQ(lr.of_group(10).at(end), 1e-4);
   EXPECT_DOUBLE_EQ(lr.of_group(0.5).at(end), 1e-4);
   for (const int64_t step : {0, 50, 100})
-    EXPECT_DOUBLE_EQ(lr.of_group(0.001).at(lr_point_at(config, step, 100, 10)), 1e-5) << step;
+    EXPECT_DOUBLE_EQ(lr.of_group(0.001).at(lr_point_at(config, {step, 100, 10})), 1e-5) << step;
   EXPECT_EQ(lr.of_group(0).at(end), 0);
   config.type = ScheduleType::kStep;
   EXPECT_EQ(lr_range(optimizer, config, 1).final_lr, 0);

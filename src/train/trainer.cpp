@@ -68,7 +68,7 @@ void Trainer::warn(const std::string& text) {
 void Trainer::warn_of_average() {
   if (experiment_.eval.weights != EvalWeights::kAverage) return;
   const int64_t evaluates_every = val_set_->size() > 0 ? interval(experiment_.eval.every, steps_per_epoch_, total_steps_) : 0;
-  warn(ema_warning(experiment_.train.ema, evaluates_every, total_steps_, steps_per_epoch_));
+  warn(ema_warning(experiment_.train.ema, evaluates_every, {0, total_steps_, steps_per_epoch_}));
 }
 
 void Trainer::tell_failure(const std::string& reason) {

@@ -59,7 +59,7 @@ void ConsoleHook::on_warning(int64_t, const std::string& text) {
 
 // Early in a run an average may still be more of what it began with than of anything learned.
 std::string ConsoleHook::averaged_text(int64_t step) const {
-  const double left = ema_beginning_left(ema_, step, total_steps_, steps_per_epoch_);
+  const double left = ema_beginning_left(ema_, {step, total_steps_, steps_per_epoch_});
   if (left <= kMostOfIt) return " of the averaged weights";
   return fmt::format(" of the averaged weights, {:.0f} % still those of step {}", 100 * left,
                      ema_.start.steps(steps_per_epoch_, total_steps_));
