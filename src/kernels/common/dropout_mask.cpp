@@ -4,8 +4,8 @@
 #include <torch/library.h>
 
 #include "core/error.h"
+#include "kernels/common/dropout_factor.h"
 #include "kernels/common/find_op.h"
-#include "kernels/common/philox.h"
 #include "tensor/parallel_for.h"
 
 namespace tessera {

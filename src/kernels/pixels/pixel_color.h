@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "core/color_change.h"
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kernels/common/philox.h"  // TSR_HOST_DEVICE
+#include "core/host_device.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 
