@@ -2,10 +2,10 @@
 
 #include <torch/types.h>
 
-#include <chrono>
 #include <cstring>
 #include <numeric>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/rank_status.h"
 #include "data/transforms/make_pipeline.h"
@@ -38,13 +38,13 @@ Loader::~Loader() {
 }
 
 Batch Loader::next() {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = monotonic_s();
   std::unique_lock lock(mutex_);
   ready_.wait(lock, [&] {
     const auto slot = slots_.find(next_out_);
     return slot != slots_.end() && (slot->second.error || slot->second.done == slot->second.rows());
   });
-  seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  seconds_waited_ += monotonic_s() - begin;
   Slot& slot = slots_.at(next_out_);
   if (slot.error) std::rethrow_exception(slot.error);
   Batch batch = std::move(slot.batch);

@@ -8,6 +8,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/host_name.h"
 #include "launch/cluster/addresses.h"
 #include "launch/cluster/nodelist.h"
 #include "launch/numbers.h"

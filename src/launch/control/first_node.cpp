@@ -1,9 +1,9 @@
 #include "launch/control/first_node.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "launch/control/hello.h"
@@ -15,10 +15,6 @@
 
 namespace tessera {
 namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct Peer {
   LineSocket socket;
@@ -37,7 +33,7 @@ class FirstNode {
       listener_ = listen_on(layout.master_port);
       poller_.watch(listener_.fd(), [this] { accept_peers(); });
     }
-    supervisor_.node_joined(0, hello_.host, layout.ranks_here, now_s());
+    supervisor_.node_joined(0, hello_.host, layout.ranks_here, monotonic_s());
   }
 
   int run() {
@@ -45,14 +41,14 @@ class FirstNode {
       poller_.wait(kLook_ms);
       pass_on_stops();
       const bool ended = ranks_.notice_ends();
-      const double now = now_s();
+      const double now = monotonic_s();
       if (ended || now - looked_s_ >= kReport_s) {
         looked_s_ = now;
         supervisor_.ranks_reported(0, ranks_.generation(), ranks_.reports(), now);
         send_ticks(now);
       }
       read_peers();
-      supervisor_.tick(now_s());
+      supervisor_.tick(monotonic_s());
       carry_out();
     }
     say_goodbye();
@@ -118,7 +114,8 @@ class FirstNode {
     if (message.contains("hello") && peer.node < 0) {
       greet(peer, message["hello"].get<Hello>());
     } else if (message.contains("report") && peer.node > 0) {
-      supervisor_.ranks_reported(peer.node, message["generation"], message["report"].get<std::vector<RankReport>>(), now_s());
+      supervisor_.ranks_reported(peer.node, message["generation"], message["report"].get<std::vector<RankReport>>(),
+                                 monotonic_s());
     } else if (message.contains("signal") && peer.node > 0) {
       supervisor_.stop_asked(message["signal"]);
     }
@@ -130,7 +127,7 @@ class FirstNode {
     if (!expected && why.empty()) why = fmt::format("node {} has joined already", hello.node_rank);
     if (why.empty()) {
       peer.node = hello.node_rank;
-      return supervisor_.node_joined(hello.node_rank, hello.host, hello.ranks, now_s());
+      return supervisor_.node_joined(hello.node_rank, hello.host, hello.ranks, monotonic_s());
     }
     log_warn("refused the launcher of {}: {}", peer.socket.peer(), why);
     const std::string answer =
@@ -173,8 +170,8 @@ class FirstNode {
 
   // The others close their end when they have read the last word.
   void say_goodbye() {
-    const double began = now_s();
-    while (!peers_.empty() && now_s() - began < kGoodbye_s) {
+    const double began = monotonic_s();
+    while (!peers_.empty() && monotonic_s() - began < kGoodbye_s) {
       poller_.wait(kLook_ms);
       for (const auto& peer : peers_) {
         peer->socket.flush();

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <ctime>
 #include <map>
 
+#include "core/clock.h"
 #include "core/cpu_budget.h"
+#include "core/host_name.h"
 #include "core/log.h"
-#include "launch/cluster/addresses.h"
 #include "launch/cluster/command_line.h"
 #include "launch/node/proc_sample.h"
 #include "launch/node/process.h"
@@ -25,12 +24,6 @@ namespace {
 // Less than this is the housekeeping of threads that wait.
 constexpr double kBusyCpuShare = 0.05, kBusyBytesPerSecond = 65536;
 constexpr double kSignalDelay_s = 0.3;
-
-double monotonic_s() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 }  // namespace
 
