@@ -156,16 +156,10 @@ class FirstNode {
   }
 
   void obey(const Directive& directive) {
-    switch (directive.kind) {
-      case Directive::Kind::kTick: break;
-      case Directive::Kind::kStart: ranks_.start(directive); break;
-      case Directive::Kind::kSignal: ranks_.signal(directive.signal); break;
-      case Directive::Kind::kKill: ranks_.kill(); break;
-      case Directive::Kind::kOver:
-        text_ = directive.text;
-        exit_code_ = directive.exit_code;
-        break;
-    }
+    ranks_.obey(directive);
+    if (directive.kind != Directive::Kind::kOver) return;
+    text_ = directive.text;
+    exit_code_ = directive.exit_code;
   }
 
   // The others close their end when they have read the last word.

@@ -89,6 +89,16 @@ std::vector<std::string> NodeRanks::environment(const Directive& directive, int 
   return list;
 }
 
+void NodeRanks::obey(const Directive& directive) {
+  switch (directive.kind) {
+    case Directive::Kind::kStart: return start(directive);
+    case Directive::Kind::kSignal: return signal(directive.signal);
+    case Directive::Kind::kKill: return kill();
+    case Directive::Kind::kTick:
+    case Directive::Kind::kOver: return;
+  }
+}
+
 void NodeRanks::start(const Directive& directive) {
   for (const auto& rank : ranks_) {
     poller_.forget(rank->process.out());

@@ -80,13 +80,8 @@ class OtherNode {
   }
 
   void obey(const Directive& directive) {
-    switch (directive.kind) {
-      case Directive::Kind::kTick: break;
-      case Directive::Kind::kStart: ranks_.start(directive); break;
-      case Directive::Kind::kSignal: ranks_.signal(directive.signal); break;
-      case Directive::Kind::kKill: ranks_.kill(); break;
-      case Directive::Kind::kOver: finish(directive.text, directive.exit_code); break;
-    }
+    ranks_.obey(directive);
+    if (directive.kind == Directive::Kind::kOver) finish(directive.text, directive.exit_code);
   }
 
   void report(double now) {
