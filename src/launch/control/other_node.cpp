@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int kLook_ms = 200;
-constexpr double kReport_s = 1, kSilence_s = 10;
+constexpr double kReport_s = 1;
 
 class OtherNode {
  public:
