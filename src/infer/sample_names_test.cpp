@@ -17,7 +17,7 @@ SampleNames names_of(const std::vector<std::string>& overrides) {
 
 TEST(SampleNames, AreThoseOfTheSameData) {
   const SampleNames before = names_of({});
-  const SampleNames kept = sample_names_from_json(to_json(before));
+  const SampleNames kept = nlohmann::json(before);
   EXPECT_EQ(kept.train, before.train);
   EXPECT_EQ(kept.val_hash, before.val_hash);
   EXPECT_NO_THROW(check_same_samples(kept, names_of({})));
