@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 void check_range(const at::Tensor& classes, const char* what, int64_t lowest, int num_classes) {
-  // Looking would make a GPU wait; there the index check of the kernel speaks.
+  // Reading the numbers would make a GPU wait; there the kernel's own bounds check reports it.
   if (!classes.is_cpu() || classes.numel() == 0) return;
   const auto [low, high] = at::aminmax(classes);
   const auto smallest = low.item<int64_t>();
