@@ -13,7 +13,7 @@
 #include "core/plural.h"
 #include "data/batch/normalize.h"
 #include "data/decode/decode.h"
-#include "data/placement.h"
+#include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/evaluator.h"
 #include "infer/precision.h"

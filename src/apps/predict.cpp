@@ -16,7 +16,7 @@
 #include "core/rank_status.h"
 #include "data/datasets/pairs.h"
 #include "data/decode/decode.h"
-#include "data/placement.h"
+#include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/too_large.h"
 #include "infer/trained_model.h"

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "config/limits.h"
 #include "config/transform_config.h"
 
 namespace tessera {

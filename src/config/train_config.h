@@ -4,7 +4,6 @@
 
 #include "config/duration.h"
 #include "config/ema_config.h"
-#include "config/limits.h"
 #include "config/schema.h"
 #include "core/image.h"
 

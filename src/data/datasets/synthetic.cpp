@@ -5,7 +5,7 @@
 #include "data/datasets/cells.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/shapes.h"
-#include "data/placement.h"
+#include "data/sample.h"
 
 namespace tessera {
 namespace {

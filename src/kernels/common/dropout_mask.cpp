@@ -4,7 +4,6 @@
 #include <torch/library.h>
 
 #include "core/error.h"
-#include "kernels/common/dropout_factor.h"
 #include "kernels/common/find_op.h"
 #include "tensor/parallel_for.h"
 

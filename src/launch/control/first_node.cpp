@@ -1,5 +1,3 @@
-#include "launch/control/first_node.h"
-
 #include <algorithm>
 #include <memory>
 
@@ -9,6 +7,7 @@
 #include "launch/control/hello.h"
 #include "launch/control/line_socket.h"
 #include "launch/control/node_ranks.h"
+#include "launch/control/node_roles.h"
 #include "launch/control/supervisor.h"
 #include "launch/node/ports.h"
 #include "launch/node/stop_source.h"

@@ -1,5 +1,3 @@
-#include "launch/control/other_node.h"
-
 #include <memory>
 
 #include "core/clock.h"
@@ -8,6 +6,7 @@
 #include "launch/control/hello.h"
 #include "launch/control/line_socket.h"
 #include "launch/control/node_ranks.h"
+#include "launch/control/node_roles.h"
 #include "launch/node/stop_source.h"
 
 namespace tessera {
