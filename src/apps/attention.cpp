@@ -63,7 +63,7 @@ nlohmann::json draw(const AttentionArguments& arguments, const TrainedModel& tra
   const DataConfig& data = trained.experiment.data;
   const Image original = decode_image(read_bytes(job.image), {static_cast<int>(data.channels), data.exif_orientation});
   Sample sample{job.name.string(), original, std::nullopt, whole_image(original.size())};
-  run_pipeline(make_pipeline(data, Split::kVal), sample, static_cast<uint64_t>(trained.experiment.train.seed), 0, 0);
+  run_pipeline(make_pipeline(data, Split::kVal), sample, trained.experiment.train.seed, 0, 0);
   TSR_CHECK(sample.placement.complete && !sample.placement.flipped,
             "the validation transforms cut or mirror the image, so maps cannot be laid over it; use resize or pad");
   const at::Tensor x = normalize_images(image_tensor(sample.image).to(trained.device), sample.image.max_value, data.normalize,

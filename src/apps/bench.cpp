@@ -37,7 +37,7 @@ Batch first_batch(const Experiment& experiment, const Dataset& data, const std::
   Quarantine quarantine(data.size(), experiment.data.max_bad_share);
   return Loader(data, pipeline, quarantine,
                 {.batch_size = experiment.train.batch_size,
-                 .seed = static_cast<uint64_t>(experiment.train.seed),
+                 .seed = experiment.train.seed,
                  .positions = positions,
                  .mix = {experiment.train.mixup, experiment.train.cutmix}},
                 0)

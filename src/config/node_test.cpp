@@ -20,7 +20,7 @@ TEST(Config, LaterBaseWinsAndTheFileWinsOverBases) {
   const Experiment e = load_experiment(folder / "c.yaml", {"train.batch_size=2"});
   EXPECT_EQ(e.optimizer.lr, 0.2);
   EXPECT_EQ(e.optimizer.momentum, 0.5);
-  EXPECT_EQ(e.train.seed, 3);
+  EXPECT_EQ(e.train.seed, 3U);
   EXPECT_EQ(e.train.batch_size, 2);
   EXPECT_EQ(e.run.name, "c");
 }
@@ -90,6 +90,8 @@ TEST(Config, MistakesAreNamedWithFileLineAndNearestKey) {
       {"train:\n\tseed: 3\n", "line 2 is indented by a tab: YAML takes spaces only"},
       {"train:\n  seed: 3\n \tbatch_size: 4\n", "line 3 is indented by a tab"},
       {"- 1", "expected a config of 'key: value' lines"},
+      {"train: {seed: -1}", "c.yaml:1: train.seed expects a value of at least 0, got '-1'"},
+      {"train: {seed: 9223372036854775808}", "c.yaml:1: train.seed expects a whole number"},
       {"train: {seed: 1}\ntrain: {seed: 2}", "stands twice"},
       {"base: missing.yaml", "missing.yaml"},
       {"base: c.yaml", "in a circle"},

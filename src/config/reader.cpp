@@ -80,6 +80,12 @@ void ConfigReader::read(const Node& node, const std::string& path, int64_t& valu
   check_range(node, path, static_cast<double>(value), check);
 }
 
+void ConfigReader::read(const Node& node, const std::string& path, uint64_t& value, const Check& check) {
+  int64_t number = 0;
+  read(node, path, number, {std::max(0.0, check.low), check.high, check.low_open});
+  value = static_cast<uint64_t>(number);
+}
+
 void ConfigReader::read(const Node& node, const std::string& path, double& value, const Check& check) {
   if (!parse_number(node, value) || !std::isfinite(value)) wrong(node, path, "a number");
   check_range(node, path, value, check);

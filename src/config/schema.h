@@ -19,8 +19,8 @@ namespace tessera {
 // makes the lines that configs, `--help`, completion and docs/config.md are printed from. There is no second list of keys
 // anywhere.
 //
-// Field types: bool, int64_t, double, std::string, Size, Duration, enums with EnumNames, std::vector and std::optional of
-// these, std::vector of tagged unions (transforms), std::map<std::string, ...>.
+// Field types: bool, int64_t, uint64_t (seeds), double, std::string, Size, Duration, enums with EnumNames, std::vector and
+// std::optional of these, std::vector of tagged unions (transforms), std::map<std::string, ...>.
 
 // The allowed range of a number (of each number of a list).
 struct Check {

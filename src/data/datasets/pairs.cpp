@@ -63,8 +63,7 @@ std::vector<size_t> listed(const DataConfig& config, const SplitConfig& split, c
 // changes sides, and a model is not measured on what an earlier one was trained on.
 std::vector<bool> draw_held_out(const DataConfig& config, const std::vector<size_t>& pool, const std::vector<FilePair>& pairs) {
   std::vector<std::pair<double, size_t>> drawn;
-  for (const size_t i : pool)
-    drawn.emplace_back(Rng(static_cast<uint64_t>(config.split_seed), Stream::kSplit, name_hash(pairs[i].stem)).uniform(), i);
+  for (const size_t i : pool) drawn.emplace_back(Rng(config.split_seed, Stream::kSplit, name_hash(pairs[i].stem)).uniform(), i);
   std::sort(drawn.begin(), drawn.end());
   auto count = static_cast<size_t>(std::lround(config.val_share * static_cast<double>(pool.size())));
   if (config.val_share > 0 && config.val_share < 1 && pool.size() >= 2) count = std::clamp<size_t>(count, 1, pool.size() - 1);
