@@ -93,7 +93,7 @@ nlohmann::json draw(const AttentionArguments& arguments, const TrainedModel& tra
   const at::Tensor looks = arguments.decoder ? model.decoder_attention(x, 0).of_classes()[0] : at::Tensor();
   for (int64_t c = 0; c < shares.size(0); ++c) {
     if (!(winners == c).any().item<bool>()) continue;
-    const std::string& name = trained.classes.names[static_cast<size_t>(c)];
+    const std::string& name = trained.classes.names[c];
     nlohmann::json facts{{"part", "mask"}, {"class", name}};
     if (arguments.masks) pictures.add(shares[c], patch, fmt::format("mask{}", c), facts);
     facts["part"] = "decoder";

@@ -74,7 +74,7 @@ void wait_for_all(c10d::Store& store, const RankSpec& spec, std::chrono::seconds
   } catch (const std::exception&) {
     std::vector<int> missing;
     for (int rank = 0; rank < spec.world_size; ++rank) {
-      if (!store.check({keys[static_cast<size_t>(rank)]})) missing.push_back(rank);
+      if (!store.check({keys[rank]})) missing.push_back(rank);
     }
     fail("{} of {} ranks did not come to {}:{} within {} s: rank {}; look at their logs, or start them", missing.size(),
          spec.world_size, spec.master_addr, spec.master_port, timeout.count(), fmt::join(missing, ", "));

@@ -49,7 +49,7 @@ TEST(AutoPrecision, TheFirstRankDecidesForAll) {
   run_on_threads(2, false, std::chrono::seconds(60), [&](World& world) {
     // The second one would decide otherwise: it sees no run.
     const fs::path seen = world.is_first() ? folder.path() : folder.path() / "elsewhere";
-    found[static_cast<size_t>(world.rank())] = precision_of_run(short_run(folder, "auto").train, seen, true, "cpu", world);
+    found[world.rank()] = precision_of_run(short_run(folder, "auto").train, seen, true, "cpu", world);
   });
   EXPECT_EQ(found, (std::vector<Precision>{Precision::kFp64, Precision::kFp64}));
 }

@@ -30,7 +30,7 @@ TEST(Schedule, EveryStepIsThatOfTorch) {
     check_schedule(config);
     for (int64_t step = 0; step < total; ++step) {
       // torch multiplies its rate on from step to step: 20 roundings of 1e-16.
-      EXPECT_NEAR(lr_at(config, entry.at("base_lr"), step, total, kStepsPerEpoch), rates[static_cast<size_t>(step)], 1e-14)
+      EXPECT_NEAR(lr_at(config, entry.at("base_lr"), step, total, kStepsPerEpoch), rates[step], 1e-14)
           << entry.at("config") << " step " << step;
       if (!entry.contains("momentum")) continue;
       EXPECT_NEAR(momentum_at(config, step, total).value(), entry.at("momentum")[static_cast<size_t>(step)], 1e-14) << step;

@@ -79,7 +79,7 @@ void Loader::work() {
     lock.unlock();
     try {
       int64_t used = 0;
-      Sample sample = load(slot.picks[static_cast<size_t>(position)], step / sampler_.batches_per_epoch(), used);
+      Sample sample = load(slot.picks[position], step / sampler_.batches_per_epoch(), used);
       place(slot, position, std::move(sample), used);
       lock.lock();
     } catch (...) {
@@ -156,8 +156,8 @@ void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
   }
   std::memcpy(batch.labels.mutable_data_ptr<int16_t>() + static_cast<size_t>(position) * pixels, sample.labels->labels.data(),
               pixels * sizeof(int16_t));
-  if (sample.color) batch.colors[static_cast<size_t>(position)] = *sample.color;
-  batch.indices[static_cast<size_t>(position)] = index;
+  if (sample.color) batch.colors[position] = *sample.color;
+  batch.indices[position] = index;
 }
 
 }  // namespace tessera

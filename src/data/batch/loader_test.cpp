@@ -114,7 +114,7 @@ TEST(Loader, ASampleThatComesOnceIsAugmentedByItsIndexAlone) {
   const Collected run = collect(data, 2, 0, 4, kCrop);  // two epochs of two batches
   for (size_t step = 0; step < 4; ++step) {
     for (int64_t i = 0; i < 4; ++i) {
-      const int64_t index = run.batches[step].indices[static_cast<size_t>(i)];
+      const int64_t index = run.batches[step].indices[i];
       Sample sample = data.get(index);
       run_pipeline(pipeline, sample, 5, step / 2, static_cast<uint64_t>(index));
       const at::Tensor expected = torch::from_blob(sample.image.bytes().data(), {16, 16, 1}, torch::kUInt8);

@@ -70,7 +70,7 @@ std::vector<std::string> NodeRanks::environment(const Directive& directive, int 
   }
   const auto count = static_cast<size_t>(layout_.ranks_here);
   const size_t even = std::max<size_t>(1, static_cast<size_t>(num_cores_) / count);
-  const size_t threads = shares_.empty() || cpu_budget().quota ? even : shares_[static_cast<size_t>(local_rank)].size();
+  const size_t threads = shares_.empty() || cpu_budget().quota ? even : shares_[local_rank].size();
   if (variables["OMP_NUM_THREADS"].empty()) variables["OMP_NUM_THREADS"] = std::to_string(threads);
   for (const char* foreign : {"GROUP_RANK", "GROUP_WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE", "TESSERA_LAUNCHER_STORE"})
     variables.erase(foreign);
@@ -116,7 +116,7 @@ void NodeRanks::start(const Directive& directive) {
     if (spec.words.front() == own_program()) spec.file = "/proc/self/exe";  // the same program, even if it was built anew since
     spec.environment = environment(directive, local, status->path());
     spec.inherited = {status->fd()};
-    if (!shares_.empty()) spec.cores = to_cpu_set(shares_[static_cast<size_t>(local)]);
+    if (!shares_.empty()) spec.cores = to_cpu_set(shares_[local]);
     const Show show = options_.tee ? Show::kPrefixed : number == 0 ? Show::kPlain : Show::kNothing;
     ranks_.push_back(std::make_unique<Rank>(number, spec, std::move(status), rank_log_path(options_.log_dir, number),
                                             directive.generation > 0, show));

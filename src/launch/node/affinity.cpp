@@ -95,7 +95,7 @@ std::vector<std::vector<int>> cpus_near_gpus(int ranks) {
   for (size_t rank = 0; rank < near.size(); ++rank) {
     const int gpu = !visible ? static_cast<int>(rank) : rank < visible->size() ? (*visible)[rank] : -1;
     if (gpu < 0 || static_cast<size_t>(gpu) >= gpus.size()) continue;
-    std::ifstream file("/sys/bus/pci/devices/" + gpus[static_cast<size_t>(gpu)] + "/local_cpulist");
+    std::ifstream file("/sys/bus/pci/devices/" + gpus[gpu] + "/local_cpulist");
     std::string list;
     if (std::getline(file, list)) near[rank] = parse_cpu_list(list);
   }
