@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "support/config_from_json.h"
 #include "support/fixtures.h"
-#include "support/schedules.h"
 
 namespace tessera {
 namespace {
@@ -23,7 +23,7 @@ TEST(Schedule, EveryStepIsThatOfTorch) {
   const auto fixture = testing::load_fixture("torch_optim.json");
   ASSERT_EQ(fixture.at("schedules").size(), 11);
   for (const auto& entry : fixture.at("schedules")) {
-    const ScheduleConfig config = testing::schedule_config(entry.at("config"));
+    const ScheduleConfig config = testing::config_from_json<ScheduleConfig>(entry.at("config"));
     const int64_t total = entry.at("total");
     const auto rates = entry.at("lr").get<std::vector<double>>();
     ASSERT_EQ(static_cast<int64_t>(rates.size()), total);
