@@ -129,7 +129,7 @@ OpCounter::OpCounter(std::function<void(const CountedOp&)> seen)
     : seen_(std::move(seen)),
       observer_(OpObserver::Threads::kThis, [this](std::string_view name, OpValues inputs) { return begin(name, inputs); }) {}
 
-OpObserver::Finish OpCounter::begin(std::string_view name, OpValues inputs) {
+OpObserver::Finish OpCounter::begin(std::string_view name, OpValues inputs) const {
   const auto kind = kinds().find(name);
   if (kind == kinds().end()) return nullptr;
   if (inside_++ > 0) return [this](OpValues) { --inside_; };

@@ -25,10 +25,10 @@ class OpCounter {
   explicit OpCounter(std::function<void(const CountedOp&)> seen);
 
  private:
-  OpObserver::Finish begin(std::string_view name, OpValues inputs);
+  OpObserver::Finish begin(std::string_view name, OpValues inputs) const;
 
   std::function<void(const CountedOp&)> seen_;
-  int inside_ = 0;  // counted operations that are running
+  mutable int inside_ = 0;  // counted operations that are running
   OpObserver observer_;
 };
 
