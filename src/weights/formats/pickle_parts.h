@@ -7,8 +7,6 @@
 // Pieces of pickles that several known callables share. `file` is for messages; all throw Error.
 namespace tessera {
 
-inline constexpr int64_t kLargest = int64_t{1} << 50;  // bytes and elements; keeps all products far from overflow
-
 // args[index], which must be of this kind; `what` says what else is wrong.
 const PickleValue& item(const PickleValue& args, size_t index, PickleKind kind, const char* what, const std::string& file);
 
