@@ -16,6 +16,9 @@ import tempfile
 
 from runs import ROOT, last_json, program
 
+sys.path.insert(0, str(ROOT / "peers"))
+from recipe_options import add_recipe_options
+
 OURS = {"reference": [], "he": ["model.init=he"]}
 # Two ways to the same pixels: JPEG decoders round differently, and a few pixels lie on the edge between two classes.
 SAME_MEASURE = 0.002
@@ -29,14 +32,7 @@ def parse():
     parser.add_argument("--prepare", type=pathlib.Path, metavar="FILE", help="write the decoded images for --pixels, and end")
     parser.add_argument("--variants", nargs="+", default=[*OURS, "pytorch"], choices=[*OURS, "pytorch"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--crop", type=int, default=256)
-    parser.add_argument("--channels", type=int, nargs="+", default=[32, 64, 128, 256])
-    parser.add_argument("--bottleneck", type=int, default=512)
-    parser.add_argument("--lr", type=float, default=0.02)
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    add_recipe_options(parser)
     parser.add_argument("--out", type=pathlib.Path, help="JSON file for everything measured, e.g. in bench/results")
     return parser.parse_args()
 
@@ -90,8 +86,7 @@ def compared(runs, base="pytorch"):
 
 
 def prepare(options):
-    sys.path.insert(0, str(ROOT / "peers"))
-    import nuclei
+    import nuclei  # needs torch
     nuclei.write(nuclei.read(options.data), options.prepare)
 
 

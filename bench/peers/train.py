@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 import nuclei
 import unet
+from recipe_options import add_recipe_options
 from safetensors_file import read_safetensors
 from step import normalize
 
@@ -83,15 +84,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pixels", help="folder of dsb2018_nuclei, or a file of from_scratch.py --prepare")
     parser.add_argument("--weights", help="a safetensors file of ours: measure these, train nothing")
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--crop", type=int, default=256)
-    parser.add_argument("--channels", type=int, nargs="+", default=[32, 64, 128, 256])
-    parser.add_argument("--bottleneck", type=int, default=512)
-    parser.add_argument("--lr", type=float, default=0.02)
+    add_recipe_options(parser)
     parser.add_argument("--weight-decay", type=float, default=0.0001)
     return parser.parse_args()
 

@@ -13,7 +13,7 @@
 #include "core/plural.h"
 #include "data/batch/normalize.h"
 #include "data/decode/decode.h"
-#include "data/placement.h"
+#include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/evaluator.h"
 #include "infer/precision.h"
@@ -63,7 +63,7 @@ nlohmann::json draw(const AttentionArguments& arguments, const TrainedModel& tra
   const DataConfig& data = trained.experiment.data;
   const Image original = decode_image(read_bytes(job.image), {static_cast<int>(data.channels), data.exif_orientation});
   Sample sample{job.name.string(), original, std::nullopt, whole_image(original.size())};
-  run_pipeline(make_pipeline(data, Split::kVal), sample, static_cast<uint64_t>(trained.experiment.train.seed), 0, 0);
+  run_pipeline(make_pipeline(data, Split::kVal), sample, trained.experiment.train.seed, 0, 0);
   TSR_CHECK(sample.placement.complete && !sample.placement.flipped,
             "the validation transforms cut or mirror the image, so maps cannot be laid over it; use resize or pad");
   const at::Tensor x = normalize_images(image_tensor(sample.image).to(trained.device), sample.image.max_value, data.normalize,
@@ -93,7 +93,7 @@ nlohmann::json draw(const AttentionArguments& arguments, const TrainedModel& tra
   const at::Tensor looks = arguments.decoder ? model.decoder_attention(x, 0).of_classes()[0] : at::Tensor();
   for (int64_t c = 0; c < shares.size(0); ++c) {
     if (!(winners == c).any().item<bool>()) continue;
-    const std::string& name = trained.classes.names[static_cast<size_t>(c)];
+    const std::string& name = trained.classes.names[c];
     nlohmann::json facts{{"part", "mask"}, {"class", name}};
     if (arguments.masks) pictures.add(shares[c], patch, fmt::format("mask{}", c), facts);
     facts["part"] = "decoder";

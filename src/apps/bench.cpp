@@ -37,7 +37,7 @@ Batch first_batch(const Experiment& experiment, const Dataset& data, const std::
   Quarantine quarantine(data.size(), experiment.data.max_bad_share);
   return Loader(data, pipeline, quarantine,
                 {.batch_size = experiment.train.batch_size,
-                 .seed = static_cast<uint64_t>(experiment.train.seed),
+                 .seed = experiment.train.seed,
                  .positions = positions,
                  .mix = {experiment.train.mixup, experiment.train.cutmix}},
                 0)
@@ -106,7 +106,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   for (const at::Tensor& share : shares) losses.push_back(total_of(world, share));
   constexpr int64_t kProfiled = 3;
   std::vector<OpTime> ops;
-  std::vector<LeastWork> least;
+  std::vector<OpCosts> least;
   if (arguments.profile || !arguments.trace.empty()) {
     step.stop_recording();  // so that each kernel is seen with the operation it is of
     ops = profile(
@@ -116,7 +116,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
         },
         arguments.trace);
   }
-  if (arguments.profile) least = least_work([&] { step.run(batch, {all + kProfiled, all + kProfiled, steps_per_epoch}); });
+  if (arguments.profile) least = op_costs([&] { step.run(batch, {all + kProfiled, all + kProfiled, steps_per_epoch}); });
   if (!world.is_first()) return;
   const double median = median_of(milliseconds);
   nlohmann::json result{{"ms_median", median},
@@ -132,7 +132,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   if (!world.alone()) result["exchange"] = exchange.json();
   if (arguments.profile) {
     result["profile"] = profile_json(ops, kProfiled);
-    for (const LeastWork& op : least) result["least"].push_back({{"name", op.name}, {"flops", op.flops}, {"bytes", op.bytes}});
+    for (const OpCosts& op : least) result["least"].push_back({{"name", op.name}, {"flops", op.flops}, {"bytes", op.bytes}});
   }
   fmt::print("{}\n", json_text(result, 2));
 }

@@ -164,7 +164,7 @@ void browse(const DataArguments& arguments) {
   for (const Split split : splits_of(arguments)) {
     const DatasetPtr dataset = make_dataset(experiment.data, split);
     const Pipeline pipeline = make_pipeline(experiment.data, split);
-    const auto seed = static_cast<uint64_t>(experiment.train.seed);
+    const uint64_t seed = experiment.train.seed;
     const Rng pick(seed, Stream::kSelect, static_cast<uint64_t>(split));
     for (const int64_t index : draw_distinct(dataset->size(), arguments.count, pick)) {
       SheetRow row{dataset->id(index), std::string(name_of(split)), {}};

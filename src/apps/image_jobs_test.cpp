@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "support/fixtures.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -50,12 +51,8 @@ Words names_listed(const std::string& text) {
 }
 
 std::string why_refused(const Words& inputs, const fs::path& folder, const Words& suffixes = {".png"}) {
-  try {
-    check_images_are_kept(collect_image_jobs(inputs, suffixes), folder, suffixes);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
+  return testing::message_of<UsageError>(
+      [&] { check_images_are_kept(collect_image_jobs(inputs, suffixes), folder, suffixes); });
 }
 
 TEST_F(ImageJobs, FoldersAreMirroredHoweverTheyAreWritten) {

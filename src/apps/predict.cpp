@@ -16,7 +16,7 @@
 #include "core/rank_status.h"
 #include "data/datasets/pairs.h"
 #include "data/decode/decode.h"
-#include "data/placement.h"
+#include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/too_large.h"
 #include "infer/trained_model.h"
@@ -108,7 +108,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
       const Size size = image.size();
       if (arguments.results.overlay) loaded.original = image;
       loaded.sample = {job.name.string(), std::move(image), std::nullopt, whole_image(size)};
-      run_pipeline(pipeline, loaded.sample, static_cast<uint64_t>(trained.experiment.train.seed), 0,
+      run_pipeline(pipeline, loaded.sample, trained.experiment.train.seed, 0,
                    static_cast<uint64_t>(job_number(world, static_cast<size_t>(i))));
     } catch (const Error& e) {
       loaded.error = e.what();

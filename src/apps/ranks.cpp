@@ -11,6 +11,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/rank_status.h"
+#include "core/split.h"
 #include "core/version.h"
 #include "dist/thread_ranks.h"
 #include "launch/cluster/rank_environment.h"
@@ -21,18 +22,6 @@
 
 namespace tessera {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 // The devices that -d names, or that train.device stands for when all of them are to be used.
 std::vector<std::string> device_list(const std::string& asked, const std::string& configured, bool all) {

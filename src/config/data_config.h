@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "config/limits.h"
 #include "config/transform_config.h"
 
 namespace tessera {
@@ -88,7 +87,7 @@ struct SyntheticConfig {
   SyntheticKind kind = SyntheticKind::kCells;
   Size size{128, 128};
   int64_t num_classes = 5;
-  int64_t seed = 0;
+  uint64_t seed = 0;
 };
 template <class V>
 void describe(V& v, SyntheticConfig& c) {
@@ -135,7 +134,7 @@ struct DataConfig {
   SplitConfig train;
   SplitConfig val;
   double val_share = 0.2;
-  int64_t split_seed = 0;
+  uint64_t split_seed = 0;
   LabelConfig labels;
   CocoConfig coco;
   SyntheticConfig synthetic;

@@ -35,6 +35,53 @@ TEST(Experiment, PrintedConfigReadsBackToTheSameText) {
   EXPECT_FALSE(second.model.options.find("a")->quoted);
 }
 
+TEST(Experiment, AnyTextReadsBackAsItWas) {
+  const std::vector<std::string> texts{"a\tb",
+                                       "a\rb\r\n",
+                                       "\x01\x1f\x7f",
+                                       "\"",
+                                       "'",
+                                       "it's \"x\" \\n \\",
+                                       "${X} $X $$ $",
+                                       " blank ",
+                                       "",
+                                       "12",
+                                       "-1e3",
+                                       "0x10",
+                                       "true",
+                                       "no",
+                                       "null",
+                                       "~",
+                                       "a: b # c",
+                                       "[1, 2]",
+                                       "ü \xf0\x9f\x98\x80",
+                                       "caf\xe9 \xff",
+                                       "- x",
+                                       "!tag",
+                                       "&a *a",
+                                       "x\xc2\x85y"};
+  Experiment first;
+  first.data.classes = texts;
+  for (const std::string& text : texts) first.optimizer.lr_multipliers[text] = 0.5;
+  first.model.options.kind = Node::Kind::kMap;
+  for (const std::string& text : texts) {
+    Node value;
+    value.kind = Node::Kind::kScalar;
+    value.scalar = text;
+    value.quoted = true;
+    first.model.options.map.emplace_back(text, value);
+  }
+  const Experiment second = read_experiment(parse_config(experiment_yaml(first), "printed"));
+  EXPECT_EQ(second.data.classes, texts);
+  EXPECT_EQ(second.optimizer.lr_multipliers, first.optimizer.lr_multipliers);
+  for (const std::string& text : texts) {
+    const Node* value = second.model.options.find(text);
+    ASSERT_NE(value, nullptr) << text;
+    EXPECT_EQ(value->scalar, text);
+    EXPECT_TRUE(value->quoted) << text;
+  }
+}
+
 // torchvision trains its auxiliary heads with 0.5, mmsegmentation with 0.4.
 TEST(Experiment, AuxiliaryWeightIsThatOfTheHeadsLibraryUnlessSet) {
   const auto weight = [](const std::vector<std::string>& overrides) { return load_experiment("", overrides).loss.aux_weight; };

@@ -80,6 +80,12 @@ void ConfigReader::read(const Node& node, const std::string& path, int64_t& valu
   check_range(node, path, static_cast<double>(value), check);
 }
 
+void ConfigReader::read(const Node& node, const std::string& path, uint64_t& value, const Check& check) {
+  int64_t number = 0;
+  read(node, path, number, {std::max(0.0, check.low), check.high, check.low_open});
+  value = static_cast<uint64_t>(number);
+}
+
 void ConfigReader::read(const Node& node, const std::string& path, double& value, const Check& check) {
   if (!parse_number(node, value) || !std::isfinite(value)) wrong(node, path, "a number");
   check_range(node, path, value, check);
@@ -95,7 +101,7 @@ void ConfigReader::read(const Node& node, const std::string& path, Size& value, 
   const Check limited{check.low, std::min(check.high, kLargestSide), check.low_open};
   int64_t sides[2] = {0, 0};
   if (node.kind == Node::Kind::kList && node.list.size() == 2) {
-    for (int i = 0; i < 2; ++i) read(node.list[static_cast<size_t>(i)], path, sides[i], limited);
+    for (int i = 0; i < 2; ++i) read(node.list[i], path, sides[i], limited);
   } else if (parse_number(node, sides[0])) {
     check_range(node, path, static_cast<double>(sides[0]), limited);
     sides[1] = sides[0];

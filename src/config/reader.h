@@ -53,6 +53,7 @@ class ConfigReader {
 
   static void read(const Node& node, const std::string& path, bool& value, const Check&);
   static void read(const Node& node, const std::string& path, int64_t& value, const Check&);
+  static void read(const Node& node, const std::string& path, uint64_t& value, const Check&);  // a seed; to 2^63 - 1
   static void read(const Node& node, const std::string& path, double& value, const Check&);
   static void read(const Node& node, const std::string& path, std::string& value, const Check&);
   static void read(const Node& node, const std::string& path, Size& value, const Check&);

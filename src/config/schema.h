@@ -16,10 +16,11 @@ namespace tessera {
 //   }
 //
 // names every field with its help line and its check. Visitors do the rest: ConfigReader parses and validates, ConfigWriter
-// prints, SchemaLister makes `--help`, completion and docs/config.md. There is no second list of keys anywhere.
+// makes the lines that configs, `--help`, completion and docs/config.md are printed from. There is no second list of keys
+// anywhere.
 //
-// Field types: bool, int64_t, double, std::string, Size, Duration, enums with EnumNames, std::vector and std::optional of
-// these, std::vector of tagged unions (transforms), std::map<std::string, ...>.
+// Field types: bool, int64_t, uint64_t (seeds), double, std::string, Size, Duration, enums with EnumNames, std::vector and
+// std::optional of these, std::vector of tagged unions (transforms), std::map<std::string, ...>.
 
 // The allowed range of a number (of each number of a list).
 struct Check {
@@ -39,6 +40,9 @@ constexpr Check positive() {
 constexpr Check between(double low, double high) {
   return {low, high, false};
 }
+
+// Threads beyond this only wait for one another, and a typing error could bring the machine down.
+inline constexpr double kMaxThreads = 1024;
 
 // The spelling of an enum's values in configs: specialise with `static constexpr std::array<std::string_view, N> names`,
 // in the order of the enumerators.

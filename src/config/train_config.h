@@ -4,7 +4,6 @@
 
 #include "config/duration.h"
 #include "config/ema_config.h"
-#include "config/limits.h"
 #include "config/schema.h"
 #include "core/image.h"
 
@@ -34,7 +33,7 @@ struct TrainConfig {
   int64_t micro_batch = 0;
   int64_t norm_group = 16;
   Precision precision = Precision::kFp32;
-  int64_t seed = 17;
+  uint64_t seed = 17;
   std::string device = "auto";
   bool channels_last = true;
   int64_t threads = 0;

@@ -9,6 +9,24 @@ namespace {
 
 constexpr const char* kBareLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
 
+// Quoted always: text such as `no`, `1e3` or `a: b` would be read as something else. Not by YAML::Emitter, which makes U+FFFD
+// of bytes that are no UTF-8, and names of files may hold such.
+std::string in_quotes(const std::string& text) {
+  std::string all = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      all += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      all += fmt::format("\\x{:02x}", byte);
+    } else {
+      if (c == '"' || c == '\\') all += '\\';
+      all += c;
+    }
+  }
+  return all + '"';
+}
+
 }  // namespace
 
 std::string ConfigWriter::range_text(const Check& check) {
@@ -24,19 +42,9 @@ std::string ConfigWriter::text_of(const double& value) {
 }
 
 std::string ConfigWriter::text_of(const std::string& value) {
-  // Quoted always: text such as `no`, `1e3` or `a: b` would be read as something else.
-  std::string quoted = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '\n') {
-      quoted += "\\n";
-    } else if (c == '$') {
-      quoted += "$$";  // read back through ${} interpolation
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
+  std::string text;
+  for (const char c : value) text += c == '$' ? "$$" : std::string(1, c);  // read back through ${} interpolation, unlike keys
+  return in_quotes(text);
 }
 
 std::string ConfigWriter::text_of(const Size& value) {
@@ -52,7 +60,7 @@ std::string ConfigWriter::text_of(const std::map<int64_t, int64_t>& value) {
 std::string ConfigWriter::text_of(const std::map<std::string, double>& value) {
   std::string all;
   for (const auto& [name, number] : value)
-    all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", text_of(name), text_of(number));
+    all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", in_quotes(name), text_of(number));
   return "{" + all + "}";
 }
 
@@ -72,7 +80,7 @@ std::string ConfigWriter::text_of(const Node& value) {
       for (const Node& item : value.list) add("", item);
       return "[" + all + "]";
     case Node::Kind::kMap:
-      for (const auto& [name, item] : value.map) add(text_of(name) + ": ", item);
+      for (const auto& [name, item] : value.map) add(in_quotes(name) + ": ", item);
       return "{" + all + "}";
   }
   return "";

@@ -56,6 +56,7 @@ class ConfigWriter {
 
   static std::string type_of(const bool&) { return "true|false"; }
   static std::string type_of(const int64_t&) { return "whole number"; }
+  static std::string type_of(const uint64_t&) { return "whole number"; }
   static std::string type_of(const double&) { return "number"; }
   static std::string type_of(const std::string&) { return "text"; }
   static std::string type_of(const Size&) { return "size"; }
@@ -86,6 +87,7 @@ class ConfigWriter {
 
   static std::string text_of(const bool& value) { return value ? "true" : "false"; }
   static std::string text_of(const int64_t& value) { return std::to_string(value); }
+  static std::string text_of(const uint64_t& value) { return std::to_string(value); }
   static std::string text_of(const double& value);
   static std::string text_of(const std::string& value);
   static std::string text_of(const Size& value);

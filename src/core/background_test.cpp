@@ -20,7 +20,7 @@ TEST(Background, JobsRunInOrderOnAnotherThread) {
   }
   background.wait();
   ASSERT_EQ(done.size(), 100U);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<size_t>(i)], i);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(done[i], i);
   EXPECT_NE(worker, std::this_thread::get_id());
 }
 

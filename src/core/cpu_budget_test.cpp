@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "support/fixtures.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -12,19 +14,14 @@ namespace {
 // A /proc and a /sys/fs/cgroup of our own making.
 class FakeRoot {
  public:
-  FakeRoot() : root_(fs::temp_directory_path() / ("tessera-cgroup-" + std::to_string(::getpid()))) { fs::remove_all(root_); }
-  ~FakeRoot() { fs::remove_all(root_); }
-  FakeRoot(const FakeRoot&) = delete;
-  FakeRoot& operator=(const FakeRoot&) = delete;
-
   void put(const std::string& path, const std::string& text) const {
     fs::create_directories((root_ / path).parent_path());
     write_file(root_ / path, text + "\n");
   }
-  std::optional<double> quota() const { return cgroup_quota(root_); }
+  std::optional<double> quota() const { return cgroup_quota(root_.path()); }
 
  private:
-  fs::path root_;
+  testing::TempFolder root_;
 };
 
 TEST(CpuBudget, ReadsTheQuotaOfCgroupVersion2) {
@@ -104,13 +101,9 @@ TEST(CpuBudget, RefusesRanksThatNoHostWouldRun) {
   EXPECT_NO_THROW(check_ranks("--ranks", 16, two));
   EXPECT_NO_THROW(check_ranks("--ranks", 512, many));
   for (const int64_t ranks : {-1, 0, 17, 100000}) {
-    try {
-      check_ranks("--ranks", ranks, two);
-      FAIL() << ranks;
-    } catch (const UsageError& e) {
-      EXPECT_EQ(std::string(e.what()), "--ranks expects 1 to 16 on this host with 2 CPUs, got " + std::to_string(ranks) +
-                                           "; leave it out for one per device");
-    }
+    EXPECT_EQ(
+        testing::message_of<UsageError>([&] { check_ranks("--ranks", ranks, two); }),
+        "--ranks expects 1 to 16 on this host with 2 CPUs, got " + std::to_string(ranks) + "; leave it out for one per device");
   }
 }
 

@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <sstream>
+
+#include "core/clock.h"
 
 namespace tessera {
 namespace {
@@ -58,8 +59,7 @@ CpuUse look_at_cpus() {
   stat << file.rdbuf();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return {.seconds = std::chrono::duration<double>(now).count(),
+  return {.seconds = monotonic_s(),
           .all = static_cast<double>(busy_ticks(stat.str(), own_cpus())) / static_cast<double>(::sysconf(_SC_CLK_TCK)),
           .own = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)};
 }

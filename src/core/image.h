@@ -34,6 +34,15 @@ struct Image {
   const std::vector<float>& floats() const { return std::get<std::vector<float>>(pixels); }
 };
 
+// What is done to the colours of one image, already drawn; the neutral values change nothing.
+struct ColorChange {
+  double brightness = 0;  // added, as a share of the range
+  double contrast = 1;    // factor of the values
+  bool contrast_last = false;
+  double saturation = 1;  // factor of S in HSV; RGB only
+  double hue = 0;         // degrees; RGB only
+};
+
 // The class of a pixel that counts in no loss and no metric.
 inline constexpr int16_t kIgnoreLabel = -1;
 

@@ -6,19 +6,13 @@
 
 #include <array>
 #include <cstdlib>
-#include <ctime>
 #include <new>
 
+#include "core/clock.h"
 #include "core/fault.h"
 
 namespace tessera {
 namespace {
-
-int64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
 
 // The watched file must never stop a run: when it cannot be mapped, memory of our own serves as well.
 void* mapped_file(const char* path) {

@@ -32,22 +32,8 @@ double log_gamma(Rng& rng, double shape) {
 
 }  // namespace
 
-std::array<uint32_t, 4> philox(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53} * counter[0];
-    const uint64_t p1 = uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<uint32_t>(p1 >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(p1),
-               static_cast<uint32_t>(p0 >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(p0)};
-    key[0] += 0x9E3779B9;
-    key[1] += 0xBB67AE85;
-  }
-  return counter;
-}
-
-Rng::Rng(uint64_t seed, Stream stream, uint64_t a, uint64_t b) {
-  const uint64_t key = mix(mix(seed) + static_cast<uint64_t>(stream));
+Rng::Rng(uint64_t seed, Stream stream, uint64_t a, uint64_t b) : key_(mix(mix(seed) + static_cast<uint64_t>(stream))) {
   const uint64_t place = mix(mix(a) ^ (b * 0xd1342543de82ef95ULL + 1));
-  key_ = {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
   counter_ = {0, 0, static_cast<uint32_t>(place), static_cast<uint32_t>(place >> 32)};
 }
 
@@ -61,11 +47,11 @@ Rng Rng::fork(uint32_t index) const {
 
 uint32_t Rng::bits() {
   if (used_ == 4) {
-    block_ = philox(key_, counter_);
+    block_ = philox(key_, counter_[0], counter_[1], counter_[2], counter_[3]);
     ++counter_[0];
     used_ = 0;
   }
-  return block_[used_++];
+  return block_.word[used_++];
 }
 
 double Rng::uniform() {

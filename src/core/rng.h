@@ -2,11 +2,9 @@
 #include <array>
 #include <cstdint>
 
-namespace tessera {
+#include "core/philox.h"
 
-// Philox4x32-10 (Salmon et al., SC 2011): a pure function from (key, counter) to 128 random bits. All randomness of a run
-// comes from it, so nothing depends on threads, ranks, micro-batches or restarts.
-std::array<uint32_t, 4> philox(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter);
+namespace tessera {
 
 // What a random number is for. Part of the key, so that streams never share numbers.
 enum class Stream : uint32_t { kOrder = 1, kAugment, kReplace, kInit, kDropout, kSynthetic, kSplit, kSelect, kMix };
@@ -28,9 +26,9 @@ class Rng {
   bool chance(double probability) { return uniform() < probability; }
 
  private:
-  std::array<uint32_t, 2> key_;
+  uint64_t key_;
   std::array<uint32_t, 4> counter_;
-  std::array<uint32_t, 4> block_{};
+  PhiloxBlock block_{};
   unsigned used_ = 4;
 };
 

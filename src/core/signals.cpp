@@ -3,30 +3,25 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
+
+#include "core/clock.h"
 
 namespace tessera {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
-timespec first_at{};
+double first_at_s = 0;
 std::string_view shown;  // on the terminal, at the first signal
-
-double seconds_since(const timespec& then) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec - then.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - then.tv_nsec);
-}
 
 // A scheduler may signal a launcher and its ranks alike, and the launcher passes its own on: what comes at once is one wish.
 void note(int signal) {
   constexpr double kOneWish_s = 2;
   if (received == 0) {
-    clock_gettime(CLOCK_MONOTONIC, &first_at);
+    first_at_s = monotonic_s();
     received = signal == SIGHUP ? SIGTERM : signal;
     // Not through the log, which may hold its lock. A terminal that is gone takes nothing, and that is no matter.
     if (!shown.empty() && ::write(STDERR_FILENO, shown.data(), shown.size()) < 0) return;
-  } else if (seconds_since(first_at) > kOneWish_s) {
+  } else if (monotonic_s() - first_at_s > kOneWish_s) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }

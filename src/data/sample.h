@@ -2,7 +2,6 @@
 #include <optional>
 #include <string>
 
-#include "core/color_change.h"
 #include "core/error.h"
 #include "core/image.h"
 
@@ -16,6 +15,15 @@ struct Placement {
   bool flipped = false;          // the content is the original's mirror image, left and right exchanged
   bool complete = true;          // false once a crop or a rotation has lost pixels
 };
+
+// The placement of an image that nothing was done to: it fills its own frame.
+inline Placement whole_image(Size size) {
+  Placement placement;
+  placement.original = size;
+  placement.height = size.height;
+  placement.width = size.width;
+  return placement;
+}
 
 // One image with its labels on its way from the source to a batch.
 struct Sample {

@@ -5,17 +5,13 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/clock.h"
 #include "core/rank_status.h"
 #include "dist/adasum.h"
 
 namespace tessera {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 at::ScalarType wire_type(Compression compression, at::ScalarType own) {
   switch (compression) {
@@ -107,9 +103,9 @@ void GradientReducer::send(Bucket& bucket) {
   const at::ScalarType type = wire_type(config_.compression, own.scalar_type());
   bucket.packed = type == own.scalar_type() ? own : own.to(type);
   const auto index = static_cast<size_t>(&bucket - buckets_.data());
-  times_[index].sent = now();
+  times_[index].sent = monotonic_s();
   bucket.exchange = communicator_.begin_sum(bucket.packed);
-  if (own.is_cpu()) bucket.exchange->on_done([time = &times_[index].done] { *time = now(); });
+  if (own.is_cpu()) bucket.exchange->on_done([time = &times_[index].done] { *time = monotonic_s(); });
 }
 
 void GradientReducer::receive(Bucket& bucket) {
@@ -146,7 +142,7 @@ void GradientReducer::interrupt() {
 
 void GradientReducer::finish() {
   const at::NoGradGuard no_grad;
-  const double begin = now();
+  const double begin = monotonic_s();
   enter_phase(RankPhase::kReducing);
   if (interrupted_) {
     for (size_t b = 0; b < next_; ++b) slice(buckets_[b]).copy_(buckets_[b].kept);
@@ -164,7 +160,7 @@ void GradientReducer::finish() {
   }
   armed_ = interrupted_ = false;
   next_ = 0;
-  waited_ = now() - begin;
+  waited_ = monotonic_s() - begin;
 }
 
 }  // namespace tessera

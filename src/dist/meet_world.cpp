@@ -1,12 +1,11 @@
 #include <fmt/ranges.h>
 #include <netdb.h>
-#include <unistd.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "core/error.h"
+#include "core/host_name.h"
 #include "core/rank_status.h"
 #include "dist/world.h"
 
@@ -15,12 +14,6 @@ namespace {
 
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 std::vector<uint8_t> bytes_of(const std::string& text) {
@@ -81,7 +74,7 @@ void wait_for_all(c10d::Store& store, const RankSpec& spec, std::chrono::seconds
   } catch (const std::exception&) {
     std::vector<int> missing;
     for (int rank = 0; rank < spec.world_size; ++rank) {
-      if (!store.check({keys[static_cast<size_t>(rank)]})) missing.push_back(rank);
+      if (!store.check({keys[rank]})) missing.push_back(rank);
     }
     fail("{} of {} ranks did not come to {}:{} within {} s: rank {}; look at their logs, or start them", missing.size(),
          spec.world_size, spec.master_addr, spec.master_port, timeout.count(), fmt::join(missing, ", "));

@@ -3,8 +3,9 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
+
+#include "core/clock.h"
 
 namespace tessera {
 
@@ -24,9 +25,9 @@ DistConfig tune_exchange(GradientReducer& reducer, Communicator& communicator, c
       double ms = 1e300;
       for (int round = 0; round < kRounds; ++round) {
         communicator.barrier();
-        const auto begin = std::chrono::steady_clock::now();
+        const double begin = monotonic_s();
         reducer.finish();
-        ms = std::min(ms, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+        ms = std::min(ms, 1e3 * (monotonic_s() - begin));
       }
       at::Tensor slowest = at::scalar_tensor(ms, at::kDouble);
       communicator.max(slowest);

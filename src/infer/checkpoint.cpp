@@ -55,7 +55,7 @@ void check_file(const std::error_code& error, const char* what, const fs::path& 
 
 json state_json(const TrainState& s, const ClassTable& classes, const SampleNames& samples) {
   json j = to_json(s);
-  j["samples"] = to_json(samples);
+  j["samples"] = samples;
   j["format"] = 1;
   j["classes"] = {{"names", classes.names}, {"palette", classes.palette}};
   return j;
@@ -63,17 +63,14 @@ json state_json(const TrainState& s, const ClassTable& classes, const SampleName
 
 }  // namespace
 
+// What every checkpoint has; what has a history is read and written below.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, evaluated_step, best_step, evals_since_best, loss_scale,
+                                   loss_scale_good_steps, optimizer_steps, seconds)
+
 json to_json(const TrainState& s) {
-  json j{{"step", s.step},
-         {"evaluated_step", s.evaluated_step},
-         {"best_step", s.best_step},
-         {"best_value", s.best_value},
-         {"evals_since_best", s.evals_since_best},
-         {"loss_scale", s.loss_scale},
-         {"loss_scale_good_steps", s.loss_scale_good_steps},
-         {"optimizer_steps", s.optimizer_steps},
-         {"skipped_steps", s.skipped_steps},
-         {"seconds", s.seconds}};
+  json j = s;
+  j["best_value"] = s.best_value;
+  j["skipped_steps"] = s.skipped_steps;
   if (s.exchange) {
     j["exchange"] = {{"bucket_mb", s.exchange->bucket_mb}, {"compression", name_of(s.exchange->compression)}};
   }
@@ -81,17 +78,9 @@ json to_json(const TrainState& s) {
 }
 
 TrainState state_from_json(const json& j) {
-  TrainState s;
-  s.step = j.at("step");
-  s.evaluated_step = j.at("evaluated_step");
-  s.best_step = j.at("best_step");
+  TrainState s = j;
   s.best_value = j.at("best_value");
-  s.evals_since_best = j.at("evals_since_best");
-  s.loss_scale = j.at("loss_scale");
-  s.loss_scale_good_steps = j.at("loss_scale_good_steps");
-  s.optimizer_steps = j.at("optimizer_steps");
   s.skipped_steps = j.value("skipped_steps", int64_t{0});  // older checkpoints do not know it
-  s.seconds = j.at("seconds");
   if (j.contains("exchange")) {
     const json& chosen = j.at("exchange");
     s.exchange = {chosen.at("bucket_mb"), compression_named(chosen.at("compression"))};
@@ -169,7 +158,7 @@ Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
     result.state = state_from_json(state);
     if (const auto evaluated = read_evaluated(folder, result.state.step)) result.state = *evaluated;
     result.classes = {state.at("classes").at("names"), state.at("classes").at("palette")};
-    if (state.contains("samples")) result.samples = sample_names_from_json(state.at("samples"));  // older ones do not know it
+    if (state.contains("samples")) result.samples = state.at("samples");  // older ones do not know it
     const auto config = get("config.yaml");
     result.config_yaml.assign(config.begin(), config.end());
   } catch (const json::exception& e) {

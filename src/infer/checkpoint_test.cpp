@@ -156,6 +156,25 @@ TEST(Checkpoint, HowGradientsTravelBelongsToTheState) {
   EXPECT_EQ(back->compression, Compression::kFp16);
 }
 
+TEST(Checkpoint, StatesOfEarlierRunsAreRead) {
+  nlohmann::json old =
+      nlohmann::json::parse(R"({"best_step": 40, "best_value": 0.5, "evals_since_best": 2, "evaluated_step": 60,
+      "format": 1, "loss_scale": 1024.0, "loss_scale_good_steps": 7, "optimizer_steps": 59, "seconds": 12.5, "step": 60})");
+  const TrainState state = state_from_json(old);
+  EXPECT_EQ(state.step, 60);
+  EXPECT_EQ(state.evaluated_step, 60);
+  EXPECT_EQ(state.best_step, 40);
+  EXPECT_EQ(state.best_value, 0.5);
+  EXPECT_EQ(state.evals_since_best, 2);
+  EXPECT_EQ(state.loss_scale, 1024);
+  EXPECT_EQ(state.loss_scale_good_steps, 7);
+  EXPECT_EQ(state.optimizer_steps, 59);
+  EXPECT_EQ(state.skipped_steps, 0);
+  EXPECT_EQ(state.seconds, 12.5);
+  old.erase("optimizer_steps");
+  EXPECT_THROW(state_from_json(old), nlohmann::json::exception);
+}
+
 TEST(CheckpointStore, SavedTensorsDoNotChangeWithTraining) {
   const TempFolder folder;
   CheckpointStore store(folder.path(), {});

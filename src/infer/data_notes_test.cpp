@@ -12,15 +12,9 @@
 namespace tessera {
 namespace {
 
+using testing::pairs_at;
 using testing::TempFolder;
 using testing::write_pair;
-
-DataConfig pairs_at(const fs::path& path) {
-  DataConfig config;
-  config.path = path;
-  config.classes = {"background", "thing"};
-  return config;
-}
 
 std::vector<std::string> notes(const DataConfig& config, int64_t batch_size) {
   return data_notes(*make_dataset(config, Split::kTrain), *make_dataset(config, Split::kVal), batch_size);

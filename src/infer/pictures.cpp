@@ -48,11 +48,10 @@ Image draw_confusion(const std::vector<int64_t>& counts, int num_classes) {
   for (int y = 0; y < side; ++y) {
     const int label = y / cell;
     int64_t row = 0;
-    for (int c = 0; c < num_classes; ++c) row += counts[static_cast<size_t>(label * num_classes + c)];
+    for (int c = 0; c < num_classes; ++c) row += counts[label * num_classes + c];
     for (int x = 0; x < side; ++x) {
       const double share =
-          row > 0 ? static_cast<double>(counts[static_cast<size_t>(label * num_classes + x / cell)]) / static_cast<double>(row)
-                  : 0.0;
+          row > 0 ? static_cast<double>(counts[label * num_classes + x / cell]) / static_cast<double>(row) : 0.0;
       uint8_t* pixel = &picture.bytes()[static_cast<size_t>(y * side + x) * 3];
       const double t = std::sqrt(share);  // small confusions are what one looks for
       pixel[0] = static_cast<uint8_t>(24 + 229 * t);

@@ -26,19 +26,6 @@ std::string then_and_now(int64_t before, int64_t now) {
 SampleNames::SampleNames(const Dataset& train_set, const Dataset& val_set)
     : train(train_set.size()), val(val_set.size()), train_hash(hash_of(train_set)), val_hash(hash_of(val_set)) {}
 
-nlohmann::json to_json(const SampleNames& names) {
-  return {{"train", names.train}, {"val", names.val}, {"train_hash", names.train_hash}, {"val_hash", names.val_hash}};
-}
-
-SampleNames sample_names_from_json(const nlohmann::json& json) {
-  SampleNames names;
-  names.train = json.at("train");
-  names.val = json.at("val");
-  names.train_hash = json.at("train_hash");
-  names.val_hash = json.at("val_hash");
-  return names;
-}
-
 void check_same_samples(const SampleNames& before, const SampleNames& now) {
   if (differ(before.train_hash, now.train_hash)) {
     fail_usage(

@@ -16,8 +16,7 @@ struct SampleNames {
   SampleNames(const Dataset& train, const Dataset& val);
 };
 
-nlohmann::json to_json(const SampleNames& names);
-SampleNames sample_names_from_json(const nlohmann::json& json);
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleNames, train, val, train_hash, val_hash)
 
 // Throws UsageError where a run would go on with other training samples; warns of other validation samples.
 void check_same_samples(const SampleNames& before, const SampleNames& now);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "data/datasets/dataset_factory.h"
 #include "support/image_files.h"
+#include "support/messages.h"
 #include "support/tiny_experiment.h"
 
 namespace tessera {
@@ -17,7 +18,7 @@ SampleNames names_of(const std::vector<std::string>& overrides) {
 
 TEST(SampleNames, AreThoseOfTheSameData) {
   const SampleNames before = names_of({});
-  const SampleNames kept = sample_names_from_json(to_json(before));
+  const SampleNames kept = nlohmann::json(before);
   EXPECT_EQ(kept.train, before.train);
   EXPECT_EQ(kept.val_hash, before.val_hash);
   EXPECT_NO_THROW(check_same_samples(kept, names_of({})));
@@ -25,11 +26,10 @@ TEST(SampleNames, AreThoseOfTheSameData) {
 
 TEST(SampleNames, OtherTrainingSamplesAreRefused) {
   const SampleNames before = names_of({"data.train.count=8"}), now = names_of({"data.train.count=7"});
-  EXPECT_NE(testing::message_of([&] { check_same_samples(before, now); }).find("8 then, 7 now"), std::string::npos);
+  EXPECT_CONTAINS(testing::message_of([&] { check_same_samples(before, now); }), "8 then, 7 now");
   SampleNames renamed = before;
   renamed.train_hash = "0123";
-  EXPECT_NE(testing::message_of([&] { check_same_samples(before, renamed); }).find("8 as then, but not the same"),
-            std::string::npos);
+  EXPECT_CONTAINS(testing::message_of([&] { check_same_samples(before, renamed); }), "8 as then, but not the same");
 }
 
 TEST(SampleNames, OthersToMeasureOnAndCheckpointsThatDoNotKnowThemPass) {

@@ -5,18 +5,12 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/is_part.h"
 #include "core/suggest.h"
 #include "kernels/common/fused.h"
 #include "nn/init/init_layers.h"
 
 namespace tessera {
-namespace {
-
-bool is_inside(const std::string& name, const std::string& part) {
-  return name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
-}
-
-}  // namespace
 
 void SegmentationModel::init(uint64_t seed) {
   init_layers(*this, LayerInit::kTorch, seed);
@@ -27,7 +21,7 @@ void SegmentationModel::freeze(const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     bool found = false;
     for (auto& item : named_parameters()) {
-      if (!is_inside(item.key(), part)) continue;
+      if (!is_part(item.key(), part)) continue;
       item.value().requires_grad_(false);
       found = true;
     }

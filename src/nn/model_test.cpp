@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "nn/model_options.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -59,14 +60,8 @@ TEST(ModelOptions, AreReadAndCheckedByTheModel) {
   EXPECT_EQ(model_options<Options>(config).width, 12);
   EXPECT_TRUE(model_options<Options>(config).wide);
   config.options = parse_config("{widht: 12}", "a.yaml");
-  try {
-    model_options<Options>(config);
-    FAIL();
-  } catch (const UsageError& e) {
-    EXPECT_NE(std::string(e.what()).find("a.yaml:1: unknown key 'model.options.widht', did you mean 'width'?"),
-              std::string::npos)
-        << e.what();
-  }
+  EXPECT_CONTAINS(testing::message_of<UsageError>([&] { model_options<Options>(config); }),
+                  "a.yaml:1: unknown key 'model.options.widht', did you mean 'width'?");
 }
 
 TEST(ModelOptions, AModelThatDoesNotReadThemSaysSo) {

@@ -1,25 +1,18 @@
 #include "nn/op_counter.h"
 
 #include <ATen/ATen.h>
-#include <ATen/record_function.h>
 
 #include <map>
 #include <utility>
 
 namespace tessera {
-
-struct OpCounter::Watch {
-  std::function<void(const CountedOp&)> seen;
-  int inside = 0;  // counted operations that are running
-};
-
 namespace {
 
 enum class Kind { kConvolution, kLinear, kMatmul, kAddmm, kAttention, kNorm, kNormAct, kElementwise, kResizeConcat, kPools };
 
 // Wrappers first: a call is counted at the outermost of these, so that an output has the shape its caller sees.
-const std::map<std::string, Kind>& kinds() {
-  static const std::map<std::string, Kind> table{
+const std::map<std::string_view, Kind>& kinds() {
+  static const std::map<std::string_view, Kind> table{
       {"aten::conv1d", Kind::kConvolution},
       {"aten::conv2d", Kind::kConvolution},
       {"aten::conv3d", Kind::kConvolution},
@@ -59,23 +52,16 @@ const std::map<std::string, Kind>& kinds() {
   return table;
 }
 
-thread_local OpCounter::Watch* watch = nullptr;
-
 // What has to wait for the output.
-struct Running : at::ObserverContext {
+struct Running {
   Kind kind{};
   CountedOp op;
-  int64_t per_output = 0;  // MACs per value written
+  ProductMacs macs;
   bool bias = false;
   bool relu = false;
 };
 
-int64_t inner(const at::Tensor& weight) {
-  return weight.numel() / weight.size(0);
-}
-
-// MACs that follow from the inputs; `per_output` when the output's size is needed.
-void read_inputs(Running& run, c10::ArrayRef<const c10::IValue> in) {
+void read_inputs(Running& run, OpValues in) {
   std::vector<at::Tensor> tensors;
   for (const c10::IValue& value : in) {
     if (value.isTensor()) tensors.push_back(value.toTensor());
@@ -83,28 +69,23 @@ void read_inputs(Running& run, c10::ArrayRef<const c10::IValue> in) {
   const auto has_bias = [&] { return tensors.size() > 2 && tensors[2].defined(); };
   switch (run.kind) {
     case Kind::kConvolution: {
-      // A transposed convolution spreads every input value over its kernel, any other one gathers every output value.
       const bool transposed = run.op.name == "aten::conv_transpose2d" || (in.size() > 6 && in[6].isBool() && in[6].toBool());
-      if (transposed) {
-        run.op.macs = tensors[0].numel() * inner(tensors[1]);
-      } else {
-        run.per_output = inner(tensors[1]);
-      }
+      run.macs = convolution_macs(tensors[0], tensors[1], transposed);
       run.bias = has_bias();
       break;
     }
     case Kind::kLinear:
-      run.per_output = tensors[0].size(-1);
+      run.macs = matmul_macs(tensors[0]);
       run.bias = has_bias();
       break;
-    case Kind::kMatmul: run.per_output = tensors[0].size(-1); break;
+    case Kind::kMatmul: run.macs = matmul_macs(tensors[0]); break;
     case Kind::kAddmm:
-      run.per_output = tensors[1].size(-1);
+      run.macs = matmul_macs(tensors[1]);
       run.bias = true;
       break;
     case Kind::kAttention:
       // (.., T, d) x (.., S, d), then (.., T, S) x (.., S, e): T S (d + e) for every head.
-      run.op.macs =
+      run.macs.from_inputs =
           tensors[0].numel() / tensors[0].size(-1) * tensors[1].size(-2) * (tensors[0].size(-1) + tensors[2].size(-1));
       run.op.elementwise = tensors[0].numel() / tensors[0].size(-1) * tensors[1].size(-2);
       break;
@@ -128,44 +109,38 @@ void read_inputs(Running& run, c10::ArrayRef<const c10::IValue> in) {
   }
 }
 
-std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& fn) {
-  if (watch == nullptr) return nullptr;
-  const auto kind = kinds().find(fn.name());
-  if (kind == kinds().end()) return nullptr;
-  auto run = std::make_unique<Running>();
-  run->kind = kind->second;
-  run->op.name = fn.name();
-  if (watch->inside++ == 0) read_inputs(*run, fn.inputs());
-  return run;
-}
-
-void on_end(const at::RecordFunction& fn, at::ObserverContext* context) {
-  if (watch == nullptr || context == nullptr || --watch->inside > 0) return;
-  auto& run = static_cast<Running&>(*context);
-  if (fn.outputs().empty()) return;
-  const c10::IValue& first = fn.outputs()[0];
-  if (!first.isTensor() && !(first.isTensorList() && !first.toTensorList().empty())) return;
+// Adds what follows from the outputs; false if the operation has none to count.
+bool read_outputs(Running& run, OpValues out) {
+  if (out.empty()) return false;
+  const c10::IValue& first = out[0];
+  if (!first.isTensor() && !(first.isTensorList() && !first.toTensorList().empty())) return false;
   const at::Tensor output = first.isTensor() ? first.toTensor() : first.toTensorVector().front();
   run.op.output_shape = output.sizes().vec();
-  run.op.macs += run.per_output * output.numel();
+  run.op.macs = run.macs.total(output.numel());
   if (run.bias || run.kind == Kind::kElementwise) run.op.elementwise += output.numel();
   if (run.kind == Kind::kNorm || run.kind == Kind::kNormAct) run.op.elementwise += 2 * output.numel();
   if (run.relu) run.op.elementwise += output.numel();
-  watch->seen(run.op);
+  return true;
 }
 
 }  // namespace
 
-OpCounter::OpCounter(std::function<void(const CountedOp&)> seen) : watch_(std::make_unique<Watch>()) {
-  watch_->seen = std::move(seen);
-  watch = watch_.get();
-  handle_ = at::addThreadLocalCallback(
-      at::RecordFunctionCallback(on_start, on_end).needsInputs(true).needsOutputs(true).scopes({at::RecordScope::FUNCTION}));
-}
+OpCounter::OpCounter(std::function<void(const CountedOp&)> seen)
+    : seen_(std::move(seen)),
+      observer_(OpObserver::Threads::kThis, [this](std::string_view name, OpValues inputs) { return begin(name, inputs); }) {}
 
-OpCounter::~OpCounter() {
-  at::removeCallback(handle_);
-  watch = nullptr;
+OpObserver::Finish OpCounter::begin(std::string_view name, OpValues inputs) const {
+  const auto kind = kinds().find(name);
+  if (kind == kinds().end()) return nullptr;
+  if (inside_++ > 0) return [this](OpValues) { --inside_; };
+  Running run;
+  run.kind = kind->second;
+  run.op.name = name;
+  read_inputs(run, inputs);
+  return [this, run = std::move(run)](OpValues outputs) mutable {
+    --inside_;
+    if (read_outputs(run, outputs)) seen_(run.op);
+  };
 }
 
 }  // namespace tessera

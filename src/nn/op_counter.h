@@ -1,11 +1,11 @@
 #pragma once
-#include <ATen/core/ivalue.h>
-
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "tensor/op_observer.h"
 
 namespace tessera {
 
@@ -23,15 +23,13 @@ struct CountedOp {
 class OpCounter {
  public:
   explicit OpCounter(std::function<void(const CountedOp&)> seen);
-  ~OpCounter();
-  OpCounter(const OpCounter&) = delete;
-  OpCounter& operator=(const OpCounter&) = delete;
-
-  struct Watch;  // what the observer shares with it
 
  private:
-  std::unique_ptr<Watch> watch_;
-  uint64_t handle_;
+  OpObserver::Finish begin(std::string_view name, OpValues inputs) const;
+
+  std::function<void(const CountedOp&)> seen_;
+  mutable int inside_ = 0;  // counted operations that are running
+  OpObserver observer_;
 };
 
 }  // namespace tessera

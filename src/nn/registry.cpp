@@ -51,7 +51,7 @@ ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t
 
 ModelPtr make_model(const Experiment& experiment, int num_classes) {
   return make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
-                    static_cast<uint64_t>(experiment.train.seed));
+                    experiment.train.seed);
 }
 
 std::vector<std::string> model_names() {

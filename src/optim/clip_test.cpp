@@ -17,7 +17,7 @@ TEST(ClipGradNorm, IsThatOfTorch) {
     if (clip.clip_factor.defined()) grads *= clip.clip_factor;
     EXPECT_NEAR(clip.norm.item<double>(), entry.at("norm"), 1e-14);  // one sum of 12 squares
     const auto expected = entry.at("clipped").get<std::vector<double>>();
-    for (int64_t i = 0; i < 12; ++i) EXPECT_NEAR(grads[i].item<double>(), expected[static_cast<size_t>(i)], 1e-14);
+    for (int64_t i = 0; i < 12; ++i) EXPECT_NEAR(grads[i].item<double>(), expected[i], 1e-14);
   }
 }
 

@@ -9,11 +9,13 @@
 
 #include "core/error.h"
 #include "optim/clip.h"
+#include "support/config_from_json.h"
 #include "support/fixtures.h"
-#include "support/schedules.h"
 
 namespace tessera {
 namespace {
+
+using testing::config_from_json;
 
 // The inputs of tests/interop/make_torch_optim.py: a backbone weight, a backbone bias, a head weight.
 const std::vector<ParamSpan> kSpans = {
@@ -30,23 +32,6 @@ at::Tensor gradient(int64_t step, at::ScalarType dtype) {
   return g.to(dtype);
 }
 
-OptimizerConfig config_of(const nlohmann::json& values) {
-  OptimizerConfig config;
-  const auto& names = EnumNames<OptimizerType>::names;
-  config.type =
-      static_cast<OptimizerType>(std::find(names.begin(), names.end(), values.at("type").get<std::string>()) - names.begin());
-  config.lr = values.at("lr");
-  config.momentum = values.value("momentum", config.momentum);
-  config.nesterov = values.value("nesterov", config.nesterov);
-  config.weight_decay = values.value("weight_decay", config.weight_decay);
-  config.decay_norm_and_bias = values.value("decay_norm_and_bias", config.decay_norm_and_bias);
-  config.betas = values.value("betas", config.betas);
-  config.eps = values.value("eps", config.eps);
-  config.head_lr_multiplier = values.value("head_lr_multiplier", config.head_lr_multiplier);
-  config.clip_norm = values.value("clip_norm", config.clip_norm);
-  return config;
-}
-
 double largest_difference(const at::Tensor& params, const nlohmann::json& expected) {
   const at::Tensor row = at::tensor(expected.get<std::vector<double>>(), at::kDouble);
   return (params.to(at::kDouble) - row).abs().max().item<double>();
@@ -55,7 +40,7 @@ double largest_difference(const at::Tensor& params, const nlohmann::json& expect
 // Ten steps of the fixture's learning rate; checks the parameters after each.
 void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, double tolerance, const LrRange& lr,
             const std::function<LrPoint(int64_t step)>& point_at) {
-  const OptimizerConfig config = config_of(entry.at("config"));
+  const OptimizerConfig config = config_from_json<OptimizerConfig>(entry.at("config"));
   at::Tensor params = initial(dtype);
   Optimizer optimizer(config, lr, kSpans, params, fused);
   for (int64_t step = 0; step < 10; ++step) {
@@ -87,8 +72,8 @@ TEST(Optimizer, FinalRateIsThatOfEveryGroupAsInTorchAndMmengine) {
   const auto fixture = testing::load_fixture("torch_optim.json");
   ASSERT_EQ(fixture.at("scheduled").size(), 30);
   for (const auto& entry : fixture.at("scheduled")) {
-    const ScheduleConfig schedule = testing::schedule_config(entry.at("schedule"));
-    const LrRange lr = lr_range(config_of(entry.at("config")), schedule, 1);
+    const ScheduleConfig schedule = config_from_json<ScheduleConfig>(entry.at("schedule"));
+    const LrRange lr = lr_range(config_from_json<OptimizerConfig>(entry.at("config")), schedule, 1);
     const auto point_at = [&](int64_t step) { return lr_point_at(schedule, {step, 10, 5}); };
     for (const bool fused : {true, false}) {
       follow(entry, at::kDouble, fused, 1e-12, lr, point_at);

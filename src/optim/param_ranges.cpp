@@ -4,13 +4,10 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/is_part.h"
 
 namespace tessera {
 namespace {
-
-bool is_part(const std::string& name, const std::string& part) {
-  return name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
-}
 
 // The multiplier of the longest part that the name belongs to, else 1.
 double part_multiplier(const std::string& name, const OptimizerConfig& config) {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "support/config_from_json.h"
 #include "support/fixtures.h"
-#include "support/schedules.h"
 
 namespace tessera {
 namespace {
@@ -23,14 +23,14 @@ TEST(Schedule, EveryStepIsThatOfTorch) {
   const auto fixture = testing::load_fixture("torch_optim.json");
   ASSERT_EQ(fixture.at("schedules").size(), 11);
   for (const auto& entry : fixture.at("schedules")) {
-    const ScheduleConfig config = testing::schedule_config(entry.at("config"));
+    const ScheduleConfig config = testing::config_from_json<ScheduleConfig>(entry.at("config"));
     const int64_t total = entry.at("total");
     const auto rates = entry.at("lr").get<std::vector<double>>();
     ASSERT_EQ(static_cast<int64_t>(rates.size()), total);
     check_schedule(config);
     for (int64_t step = 0; step < total; ++step) {
       // torch multiplies its rate on from step to step: 20 roundings of 1e-16.
-      EXPECT_NEAR(lr_at(config, entry.at("base_lr"), step, total, kStepsPerEpoch), rates[static_cast<size_t>(step)], 1e-14)
+      EXPECT_NEAR(lr_at(config, entry.at("base_lr"), step, total, kStepsPerEpoch), rates[step], 1e-14)
           << entry.at("config") << " step " << step;
       if (!entry.contains("momentum")) continue;
       EXPECT_NEAR(momentum_at(config, {step, total}).value(), entry.at("momentum")[static_cast<size_t>(step)], 1e-14) << step;

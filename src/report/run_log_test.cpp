@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "support/fixtures.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -83,12 +84,7 @@ TEST(RunLog, LinesOfManyThreadsStayWhole) {
 }
 
 TEST(RunLog, SaysWhichFileCannotBeOpenedOrWritten) {
-  try {
-    RunLog("/nowhere/log.jsonl");
-    FAIL() << "opened a log in a folder that does not exist";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("/nowhere/log.jsonl"), std::string::npos);
-  }
+  EXPECT_CONTAINS(testing::message_of([] { RunLog("/nowhere/log.jsonl"); }), "/nowhere/log.jsonl");
   if (fs::exists("/dev/full")) {
     RunLog full("/dev/full");
     EXPECT_THROW(full.event("train", {{"step", 1}}), Error);

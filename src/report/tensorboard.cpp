@@ -2,14 +2,14 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <ctime>
 
+#include "core/clock.h"
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/host_name.h"
 #include "core/log.h"
 #include "report/events.pb.h"
 
@@ -18,15 +18,6 @@ namespace {
 
 constexpr int kRgb = 3;
 constexpr int kStringType = 7;
-
-double unix_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
-}
 
 // "wx" refuses an existing file, so two writers of one process never share one; the second gets a number.
 std::FILE* open_new(std::filesystem::path& path) {
@@ -57,7 +48,7 @@ std::string frame(const std::string& data) {
 
 events::Event event_at(int64_t step) {
   events::Event event;
-  event.set_wall_time(unix_seconds());
+  event.set_wall_time(unix_s());
   event.set_step(step);
   return event;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/color_change.h"
+#include "core/image.h"
 
 namespace tessera {
 

@@ -49,7 +49,7 @@ TEST(ParallelFor, TakesEveryIndexOnce) {
       for (const int64_t grain : {0, 1, 3, 64}) {
         std::vector<int> seen(static_cast<size_t>(count));
         parallel_for(10, 10 + count, grain, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i - 10)];
+          for (int64_t i = begin; i < end; ++i) ++seen[i - 10];
         });
         EXPECT_EQ(seen, std::vector<int>(seen.size(), 1)) << count << " " << grain << " " << threads;
       }

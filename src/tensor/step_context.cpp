@@ -16,10 +16,10 @@ StepContext& current() {
 
 }  // namespace
 
-at::Tensor sample_keys(int64_t seed, int64_t step, const std::vector<int64_t>& ids) {
+at::Tensor sample_keys(uint64_t seed, int64_t step, const std::vector<int64_t>& ids) {
   std::vector<int64_t> keys;
   for (const int64_t id : ids) {
-    Rng draw(static_cast<uint64_t>(seed), Stream::kDropout, static_cast<uint64_t>(step), static_cast<uint64_t>(id));
+    Rng draw(seed, Stream::kDropout, static_cast<uint64_t>(step), static_cast<uint64_t>(id));
     const uint64_t high = draw.bits();
     keys.push_back(static_cast<int64_t>((high << 32) | draw.bits()));
   }

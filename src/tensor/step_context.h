@@ -42,7 +42,7 @@ struct StepContext {
 
 // What samples draw their random numbers by in a step: (N) int64, functions of (seed, step, id) alone. The step is part of
 // them, so that the kernels of a pass are the same in every step, see Note [Recorded pass].
-at::Tensor sample_keys(int64_t seed, int64_t step, const std::vector<int64_t>& ids);
+at::Tensor sample_keys(uint64_t seed, int64_t step, const std::vector<int64_t>& ids);
 
 const StepContext& step_context();
 

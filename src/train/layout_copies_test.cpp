@@ -1,12 +1,12 @@
 // Feature maps are channels-last from the first convolution to the loss: nothing in a step on a GPU may turn one around.
 #include <ATen/ATen.h>
-#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
 #include <mutex>
 
 #include "support/small_models.h"
 #include "tensor/device.h"
+#include "tensor/op_observer.h"
 #include "train/profile.h"
 #include "train/train_step.h"
 
@@ -19,36 +19,27 @@ using testing::small_model;
 // Copies of feature maps into another order of memory, while it lives.
 class LayoutCopies {
  public:
-  LayoutCopies() {
-    found().clear();
-    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&LayoutCopies::look).needsInputs(true));
-  }
-  ~LayoutCopies() { at::removeCallback(handle_); }
-  LayoutCopies(const LayoutCopies&) = delete;
-  LayoutCopies& operator=(const LayoutCopies&) = delete;
-
-  static std::vector<std::string>& found() {
-    static std::vector<std::string> all;
-    return all;
-  }
+  const std::vector<std::string>& found() const { return found_; }
 
  private:
-  static std::unique_ptr<at::ObserverContext> look(const at::RecordFunction& call) {
-    static std::mutex mutex;  // backward runs on a thread of its own
-    const auto inputs = call.inputs();
-    if (std::string_view(call.name()) != "aten::copy_" || inputs.size() < 2) return nullptr;
+  void look(std::string_view name, OpValues inputs) {
+    if (name != "aten::copy_" || inputs.size() < 2) return;
     const at::Tensor to = inputs[0].toTensor(), from = inputs[1].toTensor();
     const auto channels_first = [](const at::Tensor& x) { return x.stride(1) != 1; };
     const int64_t largest_kernel = 7 * 7;  // weights are turned too, where a convolution takes a part of them
     const bool map = to.dim() == 4 && to.sizes() == from.sizes() && to.size(1) > 1 && to.size(2) * to.size(3) > largest_kernel;
     if (map && channels_first(to) != channels_first(from)) {
-      const std::scoped_lock lock(mutex);
-      found().push_back(c10::str(from.sizes(), " of strides ", from.strides(), " to ", to.strides()));
+      const std::scoped_lock lock(mutex_);
+      found_.push_back(c10::str(from.sizes(), " of strides ", from.strides(), " to ", to.strides()));
     }
-    return nullptr;
   }
 
-  at::CallbackHandle handle_;
+  std::mutex mutex_;  // backward runs on a thread of its own
+  std::vector<std::string> found_;
+  OpObserver observer_{OpObserver::Threads::kAll, [this](std::string_view name, OpValues inputs) -> OpObserver::Finish {
+                         look(name, inputs);
+                         return nullptr;
+                       }};
 };
 
 // cuDNN turns what does not suit it by kernels of its own.
@@ -58,12 +49,12 @@ bool turns(const std::string& kernel) {
 
 TEST(LayoutCopies, AreSeen) {
   const at::Tensor map = at::rand({2, 3, 10, 10});
-  const LayoutCopies copies;
+  LayoutCopies copies;
   EXPECT_TRUE(map.contiguous().is_same(map));
   map.clone();
-  EXPECT_EQ(LayoutCopies::found().size(), 0);
+  EXPECT_EQ(copies.found().size(), 0);
   map.contiguous(at::MemoryFormat::ChannelsLast);
-  EXPECT_EQ(LayoutCopies::found().size(), 1);
+  EXPECT_EQ(copies.found().size(), 1);
 }
 
 TEST(LayoutCopiesGpu, AStepOfNoModelMakesOne) {
@@ -75,9 +66,9 @@ TEST(LayoutCopiesGpu, AStepOfNoModelMakesOne) {
     TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, gpu);
     for (int i = 0; i < 2; ++i) step.run(batch, {i, 100, 2});
     {
-      const LayoutCopies copies;
+      LayoutCopies copies;
       step.run(batch, {2, 100, 2});
-      for (const std::string& copy : LayoutCopies::found()) ADD_FAILURE() << name << ": " << copy;
+      for (const std::string& copy : copies.found()) ADD_FAILURE() << name << ": " << copy;
     }
     for (const OpTime& kernel : profile(gpu, [&] { step.run(batch, {3, 100, 2}); }))
       EXPECT_FALSE(turns(kernel.name)) << name << ": " << kernel.calls << " " << kernel.name;

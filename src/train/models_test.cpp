@@ -1,9 +1,7 @@
 // Everything the registry offers, in a small form: what holds for one model must hold for all.
-#include <ATen/record_function.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +14,12 @@
 #include "infer/model_state.h"
 #include "infer/trained_model.h"
 #include "nn/op_counter.h"
+#include "support/fixtures.h"
 #include "support/norm_segments.h"
 #include "support/small_models.h"
 #include "support/source_dir.h"
 #include "tensor/device.h"
+#include "tensor/op_observer.h"
 #include "tensor/step_context.h"
 #include "train/pretrained.h"
 #include "train/train_step.h"
@@ -34,16 +34,7 @@ constexpr int kClasses = 4;
 
 class EveryModel : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(info->test_suite_name()) + "-" + info->name();
-    std::replace(name.begin(), name.end(), '/', '-');
-    folder_ = fs::temp_directory_path() / fmt::format("tessera-{}-{}", name, ::getpid());
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
+  const testing::TempFolder folder_;
 };
 
 ModelPtr build(const Experiment& e) {
@@ -60,28 +51,21 @@ constexpr int64_t kOddBatch = 5;  // of no weight's size: activations are known 
 
 // Copies of whole activations from one memory layout to another, by the operation that asked for them.
 std::vector<std::string> layout_copies(const std::function<void()>& work) {
-  static std::mutex mutex;
-  static std::vector<std::string> found;
-  found.clear();
-  const auto handle =
-      at::addGlobalCallback(at::RecordFunctionCallback(+[](const at::RecordFunction& function) {
-                              const c10::ArrayRef<const c10::IValue> inputs = function.inputs();
-                              if (std::string_view(function.name()) != "aten::copy_" || inputs.size() < 2)
-                                return std::unique_ptr<at::ObserverContext>();
-                              const at::Tensor &to = inputs[0].toTensor(), &from = inputs[1].toTensor();
-                              const bool activation = to.dim() == 4 && to.size(0) == kOddBatch && to.size(1) > 1 &&
-                                                      to.size(2) > 1 && to.sizes() == from.sizes();
-                              if (activation && to.suggest_memory_format() != from.suggest_memory_format()) {
-                                const std::lock_guard lock(mutex);
-                                found.push_back(fmt::format("{}: {} to {}", fmt::join(to.sizes(), " x "),
-                                                            fmt::join(from.strides(), ","), fmt::join(to.strides(), ",")));
-                              }
-                              return std::unique_ptr<at::ObserverContext>();
-                            })
-                                .needsInputs(true)
-                                .scopes({at::RecordScope::FUNCTION}));
+  std::mutex mutex;
+  std::vector<std::string> found;
+  const OpObserver observer(OpObserver::Threads::kAll, [&](std::string_view name, OpValues inputs) -> OpObserver::Finish {
+    if (name != "aten::copy_" || inputs.size() < 2) return nullptr;
+    const at::Tensor &to = inputs[0].toTensor(), &from = inputs[1].toTensor();
+    const bool activation =
+        to.dim() == 4 && to.size(0) == kOddBatch && to.size(1) > 1 && to.size(2) > 1 && to.sizes() == from.sizes();
+    if (activation && to.suggest_memory_format() != from.suggest_memory_format()) {
+      const std::lock_guard lock(mutex);
+      found.push_back(fmt::format("{}: {} to {}", fmt::join(to.sizes(), " x "), fmt::join(from.strides(), ","),
+                                  fmt::join(to.strides(), ",")));
+    }
+    return nullptr;
+  });
   work();
-  at::removeCallback(handle);
   return found;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/host_name.h"
 #include "core/log.h"
 #include "infer/checkpoint_store.h"
 
@@ -16,9 +17,7 @@ namespace {
 constexpr const char* kLog = "log.jsonl";
 
 std::string this_process() {
-  char host[256] = "";
-  ::gethostname(host, sizeof host - 1);
-  return fmt::format("process {} on {}", ::getpid(), host);
+  return fmt::format("process {} on {}", ::getpid(), host_name());
 }
 
 // A run that is to go on may still be saving where it was stopped.

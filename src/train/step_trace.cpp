@@ -8,10 +8,6 @@
 
 namespace tessera {
 
-double StepTrace::now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 StepTrace::Span::Span(StepTrace& trace, const char* name) : trace_(trace), name_(name), begin_(trace.on_ ? now() : 0) {}
 
 StepTrace::Span::~Span() {
@@ -25,7 +21,7 @@ void StepTrace::add(const std::string& name, const std::string& lane, double beg
 void StepTrace::write(World& world, const std::filesystem::path& file) const {
   constexpr double kMicro = 1e6;
   // Steady clocks of different hosts have different zeros; wall clocks are what they share.
-  const double wall = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() - now();
+  const double wall = unix_s() - now();
   const std::vector<std::string> lanes{"compute", "reduce", "wait"};
   nlohmann::json own = nlohmann::json::array();
   const auto name = [&](const char* what, size_t lane, const std::string& text) {

@@ -1,9 +1,9 @@
 #pragma once
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "dist/world.h"
 
 namespace tessera {
@@ -26,9 +26,8 @@ class StepTrace {
 
   void switch_on() { on_ = true; }
   bool is_on() const { return on_; }
-  void add(const std::string& name, const std::string& lane, double begin,
-           double end);  // seconds of the steady clock
-  static double now();
+  void add(const std::string& name, const std::string& lane, double begin, double end);  // by now()
+  static double now() { return monotonic_s(); }
 
   // Writes the spans of all ranks as a Chrome trace (chrome://tracing, Perfetto), a process per rank with a lane each for
   // computing, waiting and reducing. Rank 0 writes. A collective.

@@ -70,7 +70,7 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
   loader_ = std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
                                      LoaderOptions{.batch_size = train.batch_size,
-                                                   .seed = static_cast<uint64_t>(train.seed),
+                                                   .seed = train.seed,
                                                    .positions = step_->slice().positions,
                                                    .mix = {train.mixup, train.cutmix},
                                                    .threads = loader_threads,

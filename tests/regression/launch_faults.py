@@ -5,8 +5,8 @@ import signal
 import socket
 import time
 
-from launched import finish, free_port, launch, none_left, rank_script, start_launch, wait_until
-from support import Folder, check
+from launched import finish, free_port, launch, none_left, rank_script, run_tests, start_launch, wait_until
+from support import check
 
 IN_TIME = 10 + 30  # seconds: what is promised, and what a loaded machine may add
 
@@ -149,13 +149,5 @@ def wrong_peers(folder):
     print("wrong peers are refused by name")
 
 
-def main():
-    for test in (killed, failed, hung, busy_is_no_hang, restarts, lost_node, wrong_peers):
-        with Folder() as folder:
-            began = time.monotonic()
-            test(folder)
-            print(f"  {test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(killed, failed, hung, busy_is_no_hang, restarts, lost_node, wrong_peers)

@@ -5,9 +5,9 @@ import signal
 import subprocess
 import time
 
-from launched import finish, free_port, launch, none_left, processes_with, rank_script, start_launch, wait_until
+from launched import finish, free_port, launch, none_left, processes_with, rank_script, run_tests, start_launch, wait_until
 from rank_kills import ranks_of
-from support import TINY, Folder, check, log_lines
+from support import TINY, check, log_lines
 
 SHOW = "echo rank $RANK/$WORLD_SIZE local $LOCAL_RANK/$LOCAL_WORLD_SIZE node $NODE_RANK at $MASTER_ADDR generation $TESSERA_GENERATION"
 
@@ -167,13 +167,5 @@ def usage(folder):
     check(out.startswith("tessera "), f"an own command needs no path: {out}")
 
 
-def main():
-    for test in (one_host, cores_are_shared, two_nodes, hosts_over_ssh, orders_over_stdin, signals, signalled_by_a_scheduler, nothing_is_left, usage):
-        with Folder() as folder:
-            began = time.monotonic()
-            test(folder)
-            print(f"  {test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(one_host, cores_are_shared, two_nodes, hosts_over_ssh, orders_over_stdin, signals, signalled_by_a_scheduler, nothing_is_left, usage)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from support import check, program
+from support import Folder, check, program
 
 PATIENCE = 60  # seconds; a promise of 10 s is measured apart from how loaded the machine is
 
@@ -66,6 +66,15 @@ def finish(process, timeout=5 * PATIENCE):
 
 
 _kept_ports = []
+
+
+def run_tests(*tests):
+    """Each in a folder of its own."""
+    for test in tests:
+        with Folder() as folder:
+            began = time.monotonic()
+            test(folder)
+            print(f"  {test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
 
 
 def free_port():

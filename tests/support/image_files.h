@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <string>
 
+#include "config/data_config.h"
 #include "core/files.h"
 #include "core/image.h"
 #include "data/decode/png_writer.h"
+#include "support/messages.h"
 
 namespace tessera::testing {
 
@@ -35,17 +37,12 @@ inline void write_pair(const std::filesystem::path& root, const std::string& ste
   write_mask(root / "masks" / (stem + ".png"), size);
 }
 
-// The message of the exception `action` throws, "" if none.
-template <class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
+// The data of pairs written so.
+inline DataConfig pairs_at(const std::filesystem::path& root) {
+  DataConfig config;
+  config.path = root;
+  config.classes = {"background", "thing"};
+  return config;
 }
 
 }  // namespace tessera::testing
-
-#define EXPECT_CONTAINS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)

@@ -45,7 +45,7 @@ inline void expect_picked(const at::Tensor& tensor, const nlohmann::json& expect
   EXPECT_NEAR(flat.norm().item<double>(), norm, allowed) << what;
   const auto count = static_cast<int64_t>(values.size());
   for (int64_t i = 0; i < count; ++i) {
-    EXPECT_NEAR(flat[i * flat.numel() / count].item<double>(), values[static_cast<size_t>(i)], allowed) << what << " at " << i;
+    EXPECT_NEAR(flat[i * flat.numel() / count].item<double>(), values[i], allowed) << what << " at " << i;
   }
 }
 

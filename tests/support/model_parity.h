@@ -57,7 +57,7 @@ inline void expect_sampled(const at::Tensor& x, const nlohmann::json& expected, 
   const int64_t count = static_cast<int64_t>(values.size());
   for (int64_t n = 0; n < count; ++n) {
     const int64_t place = (2 * n + 1) * flat.numel() / (2 * count);
-    EXPECT_NEAR(flat[place].item<double>(), values[static_cast<size_t>(n)], tolerance * scale) << what << " at " << place;
+    EXPECT_NEAR(flat[place].item<double>(), values[n], tolerance * scale) << what << " at " << place;
   }
 }
 

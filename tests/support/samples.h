@@ -1,6 +1,5 @@
 #pragma once
 #include "core/rng.h"
-#include "data/placement.h"
 #include "data/sample.h"
 
 namespace tessera::testing {

@@ -28,6 +28,12 @@ inline Experiment tiny_experiment(const std::vector<std::string>& overrides = {}
   return load_experiment("", all);
 }
 
+// Two steps of it on the CPU, in `folder`.
+inline Experiment short_run(const std::filesystem::path& folder, const std::string& precision) {
+  return tiny_experiment({"train.duration=2ba", "run.dir=" + folder.string(), "run.tensorboard=false", "train.device=cpu",
+                          "train.precision=" + precision});
+}
+
 inline Batch first_batch(const Experiment& e) {
   const DatasetPtr data = make_dataset(e.data, Split::kTrain);
   const Pipeline pipeline = make_pipeline(e.data, Split::kTrain);

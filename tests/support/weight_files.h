@@ -2,7 +2,7 @@
 #include <ATen/ATen.h>
 #include <zlib.h>
 
-#include "core/error.h"
+#include "support/messages.h"
 #include "support/pillow.h"
 #include "weights/formats/blob.h"
 #include "weights/formats/zip_writer.h"
@@ -72,17 +72,4 @@ inline Blob deflated_zip(const std::string& name, const std::vector<uint8_t>& co
   return own_bytes(file);
 }
 
-// The message of the Error that `action` throws; "none" if it throws none. Other exceptions fail the test.
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
-}
-
 }  // namespace tessera::testing
-
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)

@@ -1,7 +1,7 @@
 #include <ATen/ops/empty.h>
 
 #include "cuda/common/launch.h"
-#include "kernels/common/philox.h"
+#include "kernels/common/dropout_mask.h"
 
 namespace tessera {
 namespace {

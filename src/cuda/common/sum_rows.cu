@@ -4,7 +4,7 @@
 
 #include "cuda/common/pack.h"
 #include "cuda/common/row_visit.h"
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "cuda/norm/norm_rows.h"
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 namespace {

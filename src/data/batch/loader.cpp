@@ -2,10 +2,10 @@
 
 #include <torch/types.h>
 
-#include <chrono>
 #include <cstring>
 #include <numeric>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/rank_status.h"
 #include "data/transforms/make_pipeline.h"
@@ -38,13 +38,13 @@ Loader::~Loader() {
 }
 
 Batch Loader::next() {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = monotonic_s();
   std::unique_lock lock(mutex_);
   ready_.wait(lock, [&] {
     const auto slot = slots_.find(next_out_);
     return slot != slots_.end() && (slot->second.error || slot->second.done == slot->second.rows());
   });
-  seconds_waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  seconds_waited_ += monotonic_s() - begin;
   Slot& slot = slots_.at(next_out_);
   if (slot.error) std::rethrow_exception(slot.error);
   Batch batch = std::move(slot.batch);
@@ -79,7 +79,7 @@ void Loader::work() {
     lock.unlock();
     try {
       int64_t used = 0;
-      Sample sample = load(slot.picks[static_cast<size_t>(position)], step / sampler_.batches_per_epoch(), used);
+      Sample sample = load(slot.picks[position], step / sampler_.batches_per_epoch(), used);
       place(slot, position, std::move(sample), used);
       lock.lock();
     } catch (...) {
@@ -156,8 +156,8 @@ void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
   }
   std::memcpy(batch.labels.mutable_data_ptr<int16_t>() + static_cast<size_t>(position) * pixels, sample.labels->labels.data(),
               pixels * sizeof(int16_t));
-  if (sample.color) batch.colors[static_cast<size_t>(position)] = *sample.color;
-  batch.indices[static_cast<size_t>(position)] = index;
+  if (sample.color) batch.colors[position] = *sample.color;
+  batch.indices[position] = index;
 }
 
 }  // namespace tessera

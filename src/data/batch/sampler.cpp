@@ -34,7 +34,7 @@ std::vector<Pick> Sampler::batch(int64_t step) {
   const int64_t first = step % batches_per_epoch_ * batch_size_;
   std::vector<Pick> picked;
   for (int64_t i = first; i < first + batch_size_; ++i) {
-    const int64_t index = all[static_cast<size_t>(i % size_)];
+    const int64_t index = all[i % size_];
     picked.push_back({index, index + i / size_ * size_});
   }
   return picked;

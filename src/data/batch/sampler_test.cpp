@@ -26,7 +26,7 @@ TEST(Sampler, OrderIsAFunctionOfSeedAndEpochWhereverOneStarts) {
   Sampler forwards(100, 8, 3), random_access(100, 8, 3), other_seed(100, 8, 4);
   std::vector<std::vector<Pick>> all;
   for (int64_t step = 0; step < 40; ++step) all.push_back(forwards.batch(step));
-  for (const int64_t step : {39, 0, 17, 13, 12}) EXPECT_EQ(random_access.batch(step), all[static_cast<size_t>(step)]);
+  for (const int64_t step : {39, 0, 17, 13, 12}) EXPECT_EQ(random_access.batch(step), all[step]);
   EXPECT_NE(all[0], all[13]);  // step 13 opens epoch 1
   EXPECT_NE(other_seed.batch(0), all[0]);
 }

@@ -34,20 +34,13 @@ DatasetPtr make_ade20k(const DataConfig& config, Split split) {
   const std::string part = split == Split::kTrain ? "training" : "validation";
   const std::string key = fmt::format("data.{}.", name_of(split));
   const fs::path images = folder_of(root, own.images, "images/" + part, key + "images");
-  std::vector<FilePair> pairs = match_pairs(images, folder_of(root, own.masks, "annotations/" + part, key + "masks"));
-  if (!own.list.empty()) {
-    std::vector<std::string> stems;
-    for (const FilePair& pair : pairs) stems.push_back(pair.stem);
-    std::vector<FilePair> chosen;
-    for (size_t i : read_sample_list(own.list, root, stems)) chosen.push_back(pairs[i]);
-    pairs = std::move(chosen);
-  }
-  const auto count = static_cast<size_t>(own.count);
-  if (count > 0 && count < pairs.size()) pairs.resize(count);
+  const std::vector<FilePair> pairs = match_pairs(images, folder_of(root, own.masks, "annotations/" + part, key + "masks"));
+  const std::vector<size_t> listed = listed_samples(own.list, root, names_of(pairs, &FilePair::stem));
 
   LabelConfig rules;
   rules.offset = -1;
-  return std::make_shared<PairDataset>(std::move(pairs), make_class_table(config, ade20k_names(), ade20k_palette()), rules,
+  return std::make_shared<PairDataset>(pick(pairs, listed, own.count),
+                                       make_class_table(config, ade20k_names(), ade20k_palette()), rules,
                                        decode_options(config));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -28,12 +29,10 @@ TEST(ClassTable, NamesAreAsACheckpointGivesThemBack) {
 TEST(ClassTable, ANameGivenTwiceIsRefused) {
   DataConfig config;
   config.classes = {"a", "b", "c", "b"};
-  try {
-    make_class_table(config, {"1", "2", "3", "4"});
-    FAIL() << "taken";
-  } catch (const UsageError& e) {
-    EXPECT_STREQ(e.what(), "data.classes names 'b' twice, as class 1 and 3: expected a different name for each class");
-  }
+  EXPECT_EQ(testing::message_of<UsageError>([&] {
+              make_class_table(config, {"1", "2", "3", "4"});
+            }),
+            "data.classes names 'b' twice, as class 1 and 3: expected a different name for each class");
 }
 
 TEST(ClassTable, LengthsMustMatch) {

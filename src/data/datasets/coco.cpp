@@ -29,7 +29,8 @@ CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config
   class_map_ = map_coco_classes(config_, file.categories);
   classes_ = make_class_table(config, class_map_.names);
   gather(std::move(file));
-  choose(own, root);
+  const std::vector<size_t> listed = listed_samples(own.list, root, names_of(items_, &Item::id));
+  items_ = pick(std::move(items_), listed, own.count);
 }
 
 // Sorts the annotations to their images.
@@ -66,18 +67,6 @@ void CocoDataset::gather(CocoFile file) {
   }
 }
 
-void CocoDataset::choose(const SplitConfig& split, const fs::path& root) {
-  if (!split.list.empty()) {
-    std::vector<std::string> ids;
-    for (const Item& item : items_) ids.push_back(item.id);
-    std::vector<Item> chosen;
-    for (size_t i : read_sample_list(split.list, root, ids)) chosen.push_back(items_[i]);
-    items_ = std::move(chosen);
-  }
-  const auto count = static_cast<size_t>(split.count);
-  if (count > 0 && count < items_.size()) items_.resize(count);
-}
-
 LabelMap CocoDataset::draw(const Item& item) const {
   struct Layer {
     std::vector<PixelRun> runs;
@@ -111,7 +100,7 @@ Sample CocoDataset::get(int64_t index) const {
   const Item& item = items_.at(static_cast<size_t>(index));
   const fs::path path = image_file(index);
   Sample sample = load_image_sample(item.id, path, options_);
-  attach_labels(sample, draw(item), path, fmt::format("of image {} in {}", item.image.id, json_.string()));
+  attach_labels(sample, draw(item), path.string(), fmt::format("of image {} in {}", item.image.id, json_.string()));
   return sample;
 }
 

@@ -34,7 +34,6 @@ class CocoDataset : public Dataset {
   };
 
   void gather(CocoFile file);
-  void choose(const SplitConfig& split, const fs::path& root);
   LabelMap draw(const Item& item) const;
 
   fs::path images_;

@@ -81,7 +81,7 @@ std::vector<Facts> measure_all(const Dataset& dataset, int threads, const std::f
   const auto work = [&] {
     try {
       for (int64_t i = next++; i < dataset.size(); i = next++) {
-        Facts& facts = all[static_cast<size_t>(i)];
+        Facts& facts = all[i];
         try {
           facts = measure(dataset.get(i), dataset.classes().size());
         } catch (const BadSample& bad) {

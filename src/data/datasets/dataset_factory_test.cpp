@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -27,12 +28,8 @@ TEST(DatasetFactory, LabelRulesWithoutEffectAreRefused) {
       DataConfig config;
       config.type = type;
       config.labels = labels;
-      try {
-        make_dataset(config, Split::kTrain);
-        FAIL() << name_of(type);
-      } catch (const UsageError& error) {
-        EXPECT_EQ(std::string(error.what()).find(fmt::format("data.labels has no effect for type {}", name_of(type))), 0U);
-      }
+      EXPECT_CONTAINS(testing::message_of<UsageError>([&] { make_dataset(config, Split::kTrain); }),
+                      fmt::format("data.labels has no effect for type {}", name_of(type)));
     }
   }
 }

@@ -2,15 +2,27 @@
 
 #include "data/decode/label_rules.h"
 #include "data/decode/mask.h"
-#include "data/placement.h"
 
 namespace tessera {
 
-void throw_bad_sample(const std::string& id, const fs::path& path, const Error& error) {
+namespace {
+
+// `error` as a BadSample whose reason names `name` (once).
+[[noreturn]] void throw_bad_sample(const std::string& id, const std::string& name, const Error& error) {
   const std::string what = error.what();
-  const bool named = what.find(path.string()) != std::string::npos;
-  throw BadSample(id, named ? what : path.string() + ": " + what);
+  const bool named = what.find(name) != std::string::npos;
+  throw BadSample(id, named ? what : name + ": " + what);
 }
+
+std::vector<uint8_t> read_sample_file(const std::string& id, const fs::path& path) {
+  try {
+    return read_bytes(path);
+  } catch (const Error& error) {
+    throw_bad_sample(id, path.string(), error);
+  }
+}
+
+}  // namespace
 
 DecodeOptions decode_options(const DataConfig& config) {
   DecodeOptions options;
@@ -19,35 +31,45 @@ DecodeOptions decode_options(const DataConfig& config) {
   return options;
 }
 
-Sample load_image_sample(const std::string& id, const fs::path& path, const DecodeOptions& options) {
+Sample load_image_sample(const std::string& id, std::span<const uint8_t> bytes, const std::string& name,
+                         const DecodeOptions& options) {
   Sample sample;
   sample.id = id;
   try {
-    sample.image = decode_image(read_bytes(path), options);
+    sample.image = decode_image(bytes, options);
   } catch (const Error& error) {
-    throw_bad_sample(id, path, error);
+    throw_bad_sample(id, name, error);
   }
   sample.placement = whole_image(sample.image.size());
   return sample;
 }
 
-LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
-                     bool exif_orientation) {
+Sample load_image_sample(const std::string& id, const fs::path& path, const DecodeOptions& options) {
+  return load_image_sample(id, read_sample_file(id, path), path.string(), options);
+}
+
+LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, const std::string& name, const LabelConfig& rules,
+                     int num_classes, bool exif_orientation) {
   try {
-    return apply_label_rules(decode_mask(read_bytes(path), exif_orientation), rules, num_classes);
+    return apply_label_rules(decode_mask(bytes, exif_orientation), rules, num_classes);
   } catch (const Error& error) {
-    throw_bad_sample(id, path, error);
+    throw_bad_sample(id, name, error);
   }
 }
 
-void attach_labels(Sample& sample, LabelMap labels, const fs::path& image_path, const std::string& labels_from) {
+LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
+                     bool exif_orientation) {
+  return load_labels(id, read_sample_file(id, path), path.string(), rules, num_classes, exif_orientation);
+}
+
+void attach_labels(Sample& sample, LabelMap labels, const std::string& image_name, const std::string& labels_name) {
   const Size image = sample.image.size(), mask = labels.size();
   if (image != mask) {
     // Annotation tools that ignore the EXIF tag draw masks on the unturned photo: the one mismatch with a known cure.
     const bool turned = image == Size{mask.width, mask.height};
     throw BadSample(sample.id,
                     fmt::format("mask {} is {} x {}, image {} is {} x {} (height x width); they must be of one size{}",
-                                labels_from, mask.height, mask.width, image_path.string(), image.height, image.width,
+                                labels_name, mask.height, mask.width, image_name, image.height, image.width,
                                 turned ? "; if the photo is turned by its EXIF tag, set data.exif_orientation=false" : ""));
   }
   sample.labels = std::move(labels);

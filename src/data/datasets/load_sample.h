@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "config/data_config.h"
@@ -8,20 +10,22 @@
 
 namespace tessera {
 
-// The steps file-based sources share. Whatever is wrong with a file becomes a BadSample that names the sample and the file.
+// The steps that sources of encoded images share. Whatever is wrong with the bytes becomes a BadSample that names the sample
+// and `name`, which says where the bytes came from: a file, or a place in an archive.
 
 DecodeOptions decode_options(const DataConfig& config);
 
-// A sample with its image read and its placement set, without labels yet.
+// A sample with its image decoded and its placement set, without labels yet.
+Sample load_image_sample(const std::string& id, std::span<const uint8_t> bytes, const std::string& name,
+                         const DecodeOptions& options);
 Sample load_image_sample(const std::string& id, const fs::path& path, const DecodeOptions& options);
 
+LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, const std::string& name, const LabelConfig& rules,
+                     int num_classes, bool exif_orientation);
 LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
                      bool exif_orientation);
 
-// Joins labels to their image; `labels_from` names where they came from when the sizes differ.
-void attach_labels(Sample& sample, LabelMap labels, const fs::path& image_path, const std::string& labels_from);
-
-// `error` as a BadSample whose reason names `path` (once).
-[[noreturn]] void throw_bad_sample(const std::string& id, const fs::path& path, const Error& error);
+// Joins labels to their image; the names say where both came from when the sizes differ.
+void attach_labels(Sample& sample, LabelMap labels, const std::string& image_name, const std::string& labels_name);
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include "support/fixtures.h"
 #include "support/handmade_files.h"
 #include "support/image_files.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -33,12 +34,7 @@ class ObjectMasks : public ::testing::Test {
     }
   }
   std::string said() const {
-    try {
-      make_dataset(config_, Split::kTrain)->check_labels();
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "";
+    return testing::message_of<UsageError>([&] { make_dataset(config_, Split::kTrain)->check_labels(); });
   }
 
   TempFolder folder_;

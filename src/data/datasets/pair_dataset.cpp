@@ -15,7 +15,7 @@ Sample PairDataset::get(int64_t index) const {
   if (pair.mask.empty()) throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
   Sample sample = load_image_sample(pair.stem, pair.image, options_);
   LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size(), options_.exif_orientation);
-  attach_labels(sample, std::move(labels), pair.image, pair.mask.string());
+  attach_labels(sample, std::move(labels), pair.image.string(), pair.mask.string());
   return sample;
 }
 

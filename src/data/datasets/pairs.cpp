@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "core/error.h"
@@ -56,22 +55,15 @@ std::vector<FilePair> find_pairs(const DataConfig& config, const SplitConfig& sp
   return match_pairs(images, find_folder(root, split.masks, kMaskFolders, key + "masks"));
 }
 
-std::vector<std::string> stems_of(const std::vector<FilePair>& pairs) {
-  std::vector<std::string> stems;
-  for (const FilePair& pair : pairs) stems.push_back(pair.stem);
-  return stems;
-}
-
 std::vector<size_t> listed(const DataConfig& config, const SplitConfig& split, const std::vector<FilePair>& pairs) {
-  return read_sample_list(split.list, root_of(config, split), stems_of(pairs));
+  return listed_samples(split.list, root_of(config, split), names_of(pairs, &FilePair::stem));
 }
 
 // Which of `pool` are held out for val: those whose names draw the smallest numbers. So when files come or go, hardly any other
 // changes sides, and a model is not measured on what an earlier one was trained on.
 std::vector<bool> draw_held_out(const DataConfig& config, const std::vector<size_t>& pool, const std::vector<FilePair>& pairs) {
   std::vector<std::pair<double, size_t>> drawn;
-  for (const size_t i : pool)
-    drawn.emplace_back(Rng(static_cast<uint64_t>(config.split_seed), Stream::kSplit, name_hash(pairs[i].stem)).uniform(), i);
+  for (const size_t i : pool) drawn.emplace_back(Rng(config.split_seed, Stream::kSplit, name_hash(pairs[i].stem)).uniform(), i);
   std::sort(drawn.begin(), drawn.end());
   auto count = static_cast<size_t>(std::lround(config.val_share * static_cast<double>(pool.size())));
   if (config.val_share > 0 && config.val_share < 1 && pool.size() >= 2) count = std::clamp<size_t>(count, 1, pool.size() - 1);
@@ -95,13 +87,10 @@ void refuse_overlap(const std::vector<FilePair>& pairs, const std::vector<size_t
 }
 
 std::vector<size_t> choose(const DataConfig& config, Split split, const std::vector<FilePair>& pairs) {
-  std::vector<size_t> all(pairs.size());
-  std::iota(all.begin(), all.end(), size_t{0});
   const bool val_has_folders = !config.val.images.empty() || !config.val.path.empty();
-  const SplitConfig& own = split_of(config, split);
-  if (val_has_folders) return own.list.empty() ? all : listed(config, own, pairs);
+  if (val_has_folders) return listed(config, split_of(config, split), pairs);
 
-  const std::vector<size_t> pool = config.train.list.empty() ? all : listed(config, config.train, pairs);
+  const std::vector<size_t> pool = listed(config, config.train, pairs);
   std::vector<bool> held_out(pairs.size(), false);
   if (!config.val.list.empty()) {
     const std::vector<size_t> val = listed(config, config.val, pairs);
@@ -112,10 +101,9 @@ std::vector<size_t> choose(const DataConfig& config, Split split, const std::vec
   } else {
     held_out = draw_held_out(config, pool, pairs);
   }
-  std::vector<size_t> chosen;
-  for (size_t i : split == Split::kVal ? all : pool) {
-    if (held_out[i] == (split == Split::kVal)) chosen.push_back(i);
-  }
+  std::vector<size_t> chosen = pool;
+  std::erase_if(chosen, [&](size_t i) { return held_out[i] != (split == Split::kVal); });
+  if (split == Split::kVal) std::sort(chosen.begin(), chosen.end());  // whatever the order of train's list
   return chosen;
 }
 
@@ -136,10 +124,7 @@ DatasetPtr make_pairs(const DataConfig& config, Split split) {
   const Split folders = split == Split::kVal && val_has_folders ? Split::kVal : Split::kTrain;
   const std::vector<FilePair> pairs = find_pairs(config, split_of(config, folders), folders);
 
-  std::vector<FilePair> chosen;
-  for (size_t i : choose(config, split, pairs)) chosen.push_back(pairs[i]);
-  const auto count = static_cast<size_t>(split_of(config, split).count);
-  if (count > 0 && count < chosen.size()) chosen.resize(count);
+  std::vector<FilePair> chosen = pick(pairs, choose(config, split, pairs), split_of(config, split).count);
   return std::make_shared<PairDataset>(std::move(chosen), make_class_table(config, names), config.labels,
                                        decode_options(config));
 }

@@ -10,17 +10,11 @@
 namespace tessera {
 namespace {
 
+using testing::pairs_at;
 using testing::TempFolder;
 using testing::write_image;
 using testing::write_mask;
 using testing::write_pair;
-
-DataConfig config_at(const fs::path& path) {
-  DataConfig config;
-  config.path = path;
-  config.classes = {"background", "thing"};
-  return config;
-}
 
 std::vector<std::string> ids(const DatasetPtr& data) {
   std::vector<std::string> result;
@@ -38,7 +32,7 @@ TEST(Pairs, MatchByStemWhateverTheExtensionAndNesting) {
   write_mask(folder / "masks/c.v2-mask.Png");
   write_mask(folder / "masks/name with spaces_seg.png");
   write_mask(folder / "masks/größe-画像_label.png");
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.val_share = 0;
   const auto data = make_pairs(config, Split::kTrain);
   EXPECT_EQ(ids(data), (std::vector<std::string>{"a", "c.v2", "deep/er/b", "größe-画像", "name with spaces"}));
@@ -56,7 +50,7 @@ TEST(Pairs, OneFolderCanHoldBoth) {
   write_mask(folder / "all/a_mask.png");
   write_image(folder / "all/b.png");
   write_mask(folder / "all/b_mask.png");
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.train.images = config.train.masks = "all";
   config.val_share = 0;
   EXPECT_EQ(ids(make_pairs(config, Split::kTrain)), (std::vector<std::string>{"a", "b"}));
@@ -65,7 +59,7 @@ TEST(Pairs, OneFolderCanHoldBoth) {
 // Twenty pairs, five of them for val.
 DataConfig shared_pairs(const TempFolder& folder) {
   for (int i = 0; i < 20; ++i) write_pair(folder.path(), "s" + std::to_string(i));
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.val_share = 0.25;
   return config;
 }
@@ -98,7 +92,7 @@ TEST(Pairs, ListsChooseInTheirOrder) {
   for (const char* stem : {"a", "b", "c", "d"}) write_pair(folder.path(), stem);
   write_file(folder / "train.txt", std::string_view("# chosen by hand\nd\n\n  a.png\r\n"));
   write_file(folder / "val.txt", std::string_view("b\n"));
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.val.list = "val.txt";
   EXPECT_EQ(ids(make_pairs(config, Split::kVal)), (std::vector<std::string>{"b"}));
   EXPECT_EQ(ids(make_pairs(config, Split::kTrain)), (std::vector<std::string>{"a", "c", "d"}));  // never what val measures on
@@ -115,7 +109,7 @@ TEST(Pairs, ListsThatOverlapAreRefused) {
   for (const char* stem : {"a", "b", "c", "d"}) write_pair(folder.path(), stem);
   write_file(folder / "train.txt", std::string_view("a\nb\nc\n"));
   write_file(folder / "val.txt", std::string_view("d\nc\nb\n"));
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.train.list = "train.txt";
   config.val.list = "val.txt";
   for (Split split : {Split::kTrain, Split::kVal}) {
@@ -127,7 +121,7 @@ TEST(Pairs, ListsThatOverlapAreRefused) {
 TEST(Pairs, MoreColoursThanClassesAreAMistakeOfTheConfig) {
   TempFolder folder;
   write_pair(folder.path(), "a");
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.labels.colors = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}};
   EXPECT_THROW(make_pairs(config, Split::kTrain), UsageError);
 }
@@ -138,7 +132,7 @@ TEST(Pairs, FoldersOfTheirOwn) {
   write_mask(folder / "labels/x.png");
   write_image(folder / "v/pics/y.png");
   write_mask(folder / "v/truth/y.png");
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.val.images = "v/pics";
   config.val.masks = "v/truth";
   EXPECT_EQ(ids(make_pairs(config, Split::kTrain)), (std::vector<std::string>{"x"}));
@@ -149,7 +143,7 @@ TEST(Pairs, BinaryMasksNeedNoNames) {
   TempFolder folder;
   write_image(folder / "images/a.png");
   write_mask(folder / "masks/a.png", {4, 6}, 255);
-  DataConfig config = config_at(folder.path());
+  DataConfig config = pairs_at(folder.path());
   config.classes.clear();
   config.labels.binary = true;
   config.val_share = 0;
@@ -160,7 +154,7 @@ TEST(Pairs, BinaryMasksNeedNoNames) {
 
 TEST(Pairs, ReadsTheRealThing) {
   TSR_NEED_DATA(root, "dsb2018_nuclei");
-  DataConfig config = config_at(root);
+  DataConfig config = pairs_at(root);
   config.classes = {"background", "nucleus"};
   config.labels.binary = true;
   config.train.images = "images/training";

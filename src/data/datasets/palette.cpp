@@ -44,9 +44,7 @@ class Supply {
     for (size_t i = 0; i < colors_.size(); ++i) nearest_[i] = std::min(nearest_[i], distance(colors_[i], color));
   }
   bool is_used_up() const { return *std::max_element(nearest_.begin(), nearest_.end()) == 0; }
-  Color farthest() const {
-    return colors_[static_cast<size_t>(std::max_element(nearest_.begin(), nearest_.end()) - nearest_.begin())];
-  }
+  Color farthest() const { return colors_[std::max_element(nearest_.begin(), nearest_.end()) - nearest_.begin()]; }
 
  private:
   std::vector<Color> colors_;

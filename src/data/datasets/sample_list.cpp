@@ -1,5 +1,6 @@
 #include "data/datasets/sample_list.h"
 
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -19,7 +20,12 @@ std::string stem_of(const std::string& line) {
 
 }  // namespace
 
-std::vector<size_t> read_sample_list(const std::string& list, const fs::path& root, std::span<const std::string> stems) {
+std::vector<size_t> listed_samples(const std::string& list, const fs::path& root, std::span<const std::string> stems) {
+  if (list.empty()) {
+    std::vector<size_t> all(stems.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    return all;
+  }
   const fs::path below_root = root / list;
   const fs::path file = fs::exists(below_root) || !fs::exists(list) ? below_root : fs::path(list);
 

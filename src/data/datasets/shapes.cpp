@@ -97,7 +97,7 @@ class Painter {
                                            colors_[i + 2] + 0.02 * rng.normal()};
       const double grey = 0.299 * noisy[0] + 0.587 * noisy[1] + 0.114 * noisy[2];
       for (int c = 0; c < channels; ++c) {
-        const double value = channels == 1 ? grey : noisy[static_cast<size_t>(c)];
+        const double value = channels == 1 ? grey : noisy[c];
         *out++ = static_cast<uint8_t>(std::lround(255.0 * std::clamp(value, 0.0, 1.0)));
       }
     }

@@ -5,7 +5,7 @@
 #include "data/datasets/cells.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/shapes.h"
-#include "data/placement.h"
+#include "data/sample.h"
 
 namespace tessera {
 namespace {
@@ -41,8 +41,7 @@ std::string SyntheticDataset::id(int64_t index) const {
 Sample SyntheticDataset::get(int64_t index) const {
   Sample sample;
   sample.id = id(index);
-  const Rng rng(static_cast<uint64_t>(config_.seed), Stream::kSynthetic, static_cast<uint64_t>(split_),
-                static_cast<uint64_t>(index));
+  const Rng rng(config_.seed, Stream::kSynthetic, static_cast<uint64_t>(split_), static_cast<uint64_t>(index));
   if (config_.kind == SyntheticKind::kCells) {
     paint_cells(sample, config_.size, channels_, rng);
   } else {

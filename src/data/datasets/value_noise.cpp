@@ -53,7 +53,7 @@ Field blur_field(const Field& field, double sigma) {
     for (int x = 0; x < field.width; ++x) {
       float total = 0;
       for (int k = -radius; k <= radius; ++k) {
-        total += kernel[static_cast<size_t>(k + radius)] * field.at(y, std::clamp(x + k, 0, field.width - 1));
+        total += kernel[k + radius] * field.at(y, std::clamp(x + k, 0, field.width - 1));
       }
       rows.at(y, x) = total / sum;
     }
@@ -62,7 +62,7 @@ Field blur_field(const Field& field, double sigma) {
     for (int x = 0; x < field.width; ++x) {
       float total = 0;
       for (int k = -radius; k <= radius; ++k) {
-        total += kernel[static_cast<size_t>(k + radius)] * rows.at(std::clamp(y + k, 0, field.height - 1), x);
+        total += kernel[k + radius] * rows.at(std::clamp(y + k, 0, field.height - 1), x);
       }
       result.at(y, x) = total / sum;
     }

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "data/decode/decode.h"
 #include "support/handmade_files.h"
+#include "support/messages.h"
 #include "support/pillow.h"
 
 namespace tessera {
@@ -268,12 +269,8 @@ class BrokenInput : public ::testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenInput, SaysWhatIsWrong) {
   const Bytes file = GetParam().make();
-  try {
-    decode_image(file, {.channels = GetParam().channels});
-    FAIL() << "decoded without an error";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(GetParam().message), std::string::npos) << error.what();
-  }
+  const DecodeOptions options{.channels = GetParam().channels};
+  EXPECT_CONTAINS(testing::message_of([&] { decode_image(file, options); }), GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BrokenInput, ::testing::ValuesIn(kBroken),

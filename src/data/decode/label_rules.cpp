@@ -35,7 +35,7 @@ bool is_black_and_white(const RawMask& mask) {
   std::vector<bool> used(palette.size());
   for (const int32_t index : mask.values) {
     if (static_cast<size_t>(index) >= used.size()) return false;
-    used[static_cast<size_t>(index)] = true;
+    used[index] = true;
   }
   bool black = false, white = false;
   for (size_t i = 0; i < palette.size(); ++i) {
@@ -104,7 +104,7 @@ class Rules {
   }
 
  private:
-  bool is_object(int32_t value) const { return by_color_ ? mask_.palette[static_cast<size_t>(value)][0] != 0 : value != 0; }
+  bool is_object(int32_t value) const { return by_color_ ? mask_.palette[value][0] != 0 : value != 0; }
 
   std::string place(size_t at) const {
     const auto width = static_cast<size_t>(mask_.width);

@@ -4,6 +4,7 @@
 
 #include "config/experiment.h"
 #include "core/error.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -26,12 +27,7 @@ Labels apply(const RawMask& mask, const LabelConfig& config, int num_classes) {
   return apply_label_rules(mask, config, num_classes).labels;
 }
 std::string message(const RawMask& mask, const LabelConfig& config, int num_classes) {
-  try {
-    apply_label_rules(mask, config, num_classes);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::message_of([&] { apply_label_rules(mask, config, num_classes); });
 }
 
 TEST(LabelRules, ValuesAreClassesByDefault) {

@@ -51,7 +51,7 @@ TEST(Tiff, TilesAreCutAtTheBorder) {
       Bytes tile(256, 99);
       for (int y = 0; y < 16 && ty * 16 + y < 17; ++y) {
         for (int x = 0; x < 16 && tx * 16 + x < 18; ++x) {
-          tile[static_cast<size_t>(y * 16 + x)] = expected.bytes()[static_cast<size_t>((ty * 16 + y) * 18 + tx * 16 + x)];
+          tile[y * 16 + x] = expected.bytes()[(ty * 16 + y) * 18 + tx * 16 + x];
         }
       }
       tiles.push_back(tile);

@@ -77,13 +77,13 @@ Image overlay(const Image& image, const LabelMap& labels, const std::vector<Colo
       if (label == kIgnoreLabel) continue;
       TSR_CHECK(label >= 0 && static_cast<size_t>(label) < palette.size(),
                 "overlay: label {} has no colour, the palette has {}", label, palette.size());
-      const Color& color = palette[static_cast<size_t>(label)];
+      const Color& color = palette[label];
       if (on_boundary(labels, y, x)) {
         const Color line = line_color(color);
         std::copy(line.begin(), line.end(), to);
       } else {
         for (int c = 0; c < 3; ++c)
-          to[c] = to_byte(static_cast<float>(to[c]) * (1 - alpha) + static_cast<float>(color[static_cast<size_t>(c)]) * alpha);
+          to[c] = to_byte(static_cast<float>(to[c]) * (1 - alpha) + static_cast<float>(color[c]) * alpha);
       }
     }
   }

@@ -34,8 +34,7 @@ void blur_pixels(std::vector<T>& pixels, Size size, int channels, const std::vec
     for (int x = 0; x < size.width; ++x) {
       for (int k = -radius; k <= radius; ++k) {
         const T* from = in + std::clamp(x + k, 0, size.width - 1) * channels;
-        for (int c = 0; c < channels; ++c)
-          out[x * channels + c] += kernel[static_cast<size_t>(k + radius)] * static_cast<float>(from[c]);
+        for (int c = 0; c < channels; ++c) out[x * channels + c] += kernel[k + radius] * static_cast<float>(from[c]);
       }
     }
   }
@@ -44,7 +43,7 @@ void blur_pixels(std::vector<T>& pixels, Size size, int channels, const std::vec
     std::fill(sum.begin(), sum.end(), 0.0F);
     for (int k = -radius; k <= radius; ++k) {
       const float* from = rows.data() + static_cast<size_t>(std::clamp(y + k, 0, size.height - 1)) * stride;
-      for (size_t i = 0; i < stride; ++i) sum[i] += kernel[static_cast<size_t>(k + radius)] * from[i];
+      for (size_t i = 0; i < stride; ++i) sum[i] += kernel[k + radius] * from[i];
     }
     std::transform(sum.begin(), sum.end(), pixels.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(y) * stride),
                    to_pixel<T>);

@@ -1,6 +1,6 @@
 #include "data/transforms/make_pipeline.h"
 
-#include "data/placement.h"
+#include "data/sample.h"
 #include "data/transforms/blur.h"
 #include "data/transforms/flip.h"
 #include "data/transforms/pad.h"

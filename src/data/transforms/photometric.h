@@ -1,6 +1,6 @@
 #pragma once
 #include "config/transform_config.h"
-#include "core/color_change.h"
+#include "core/image.h"
 #include "data/transforms/transform.h"
 
 namespace tessera {

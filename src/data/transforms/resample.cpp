@@ -32,8 +32,8 @@ void resize_row(const T* from, T* to, const ResizeWeights<typename Arithmetic<T>
   const int width = static_cast<int>(weights.first.size());
   for (int x = 0; x < width; ++x) {
     const Sum* w = weights.row(x);
-    const T* pixels = from + static_cast<std::ptrdiff_t>(weights.first[static_cast<size_t>(x)]) * channels;
-    const int count = weights.count[static_cast<size_t>(x)];
+    const T* pixels = from + static_cast<std::ptrdiff_t>(weights.first[x]) * channels;
+    const int count = weights.count[x];
     if constexpr (Channels > 0) {
       Sum sums[Channels];
       for (Sum& sum : sums) sum = Arithmetic<T>::kStart;
@@ -73,8 +73,8 @@ std::vector<T> resize_height(const std::vector<T>& from, size_t stride, int heig
   for (int y = 0; y < new_height; ++y) {
     const Sum* w = weights.row(y);
     std::fill(sums.begin(), sums.end(), Arithmetic<T>::kStart);
-    for (int j = 0; j < weights.count[static_cast<size_t>(y)]; ++j) {
-      const T* row = from.data() + static_cast<size_t>(weights.first[static_cast<size_t>(y)] + j) * stride;
+    for (int j = 0; j < weights.count[y]; ++j) {
+      const T* row = from.data() + static_cast<size_t>(weights.first[y] + j) * stride;
       const Sum weight = w[j];
       Sum* sum = sums.data();
       for (size_t i = 0; i < stride; ++i) sum[i] += weight * static_cast<Sum>(row[i]);

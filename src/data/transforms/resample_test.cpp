@@ -74,7 +74,7 @@ TEST(ResizeLabels, TakesTheSamePixelsAsPillow) {
     for (int x = 0; x < source; ++x) line.at(0, x) = line.at(1, x) = static_cast<int16_t>(x);
     const LabelMap across = resize_labels(line, {2, target});
     const auto taken = entry.at("taken").get<std::vector<int16_t>>();
-    for (int x = 0; x < target; ++x) EXPECT_EQ(across.at(1, x), taken[static_cast<size_t>(x)]);
+    for (int x = 0; x < target; ++x) EXPECT_EQ(across.at(1, x), taken[x]);
     LabelMap column(source, 1);
     for (int y = 0; y < source; ++y) column.at(y, 0) = static_cast<int16_t>(y);
     EXPECT_EQ(resize_labels(column, {target, 1}).labels, taken);

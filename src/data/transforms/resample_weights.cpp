@@ -39,12 +39,11 @@ ResizeWeights<Weight> bilinear_weights(int source, int target) {
     const int first = std::max(0, static_cast<int>(centre - support + 0.5));
     const int count = std::min(source, static_cast<int>(centre + support + 0.5)) - first;
     double sum = 0;
-    for (int j = 0; j < count; ++j)
-      sum += exact[static_cast<size_t>(j)] = triangle((first + j - centre + 0.5) * (1.0 / support));
+    for (int j = 0; j < count; ++j) sum += exact[j] = triangle((first + j - centre + 0.5) * (1.0 / support));
     Weight* to = out.weights.data() + static_cast<size_t>(i) * static_cast<size_t>(out.taps);
-    for (int j = 0; j < count; ++j) to[j] = stored<Weight>(sum != 0 ? exact[static_cast<size_t>(j)] / sum : 0.0);
-    out.first[static_cast<size_t>(i)] = first;
-    out.count[static_cast<size_t>(i)] = count;
+    for (int j = 0; j < count; ++j) to[j] = stored<Weight>(sum != 0 ? exact[j] / sum : 0.0);
+    out.first[i] = first;
+    out.count[i] = count;
   }
   return out;
 }

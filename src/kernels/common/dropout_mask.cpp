@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "kernels/common/find_op.h"
-#include "kernels/common/philox.h"
 #include "tensor/parallel_for.h"
 
 namespace tessera {

@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "core/rng.h"
-#include "kernels/common/philox.h"
 #include "tensor/device.h"
 
 namespace tessera {
@@ -23,12 +21,6 @@ TEST(DropoutMask, DropsTheShareAskedForAndKeepsTheMean) {
   EXPECT_NEAR((mask == 0).to(at::kDouble).mean().item<double>(), 0.25, 0.002);  // 3 sigma of 10^6 draws is 0.0013
   EXPECT_NEAR(mask.to(at::kDouble).mean().item<double>(), 1.0, 0.003);
   EXPECT_TRUE(dropout_mask(at::arange(2, at::kLong), 5, 0.0, 1).equal(at::ones({2, 5})));
-}
-
-TEST(Philox, KernelFormEqualsCore) {
-  const auto core = philox({0xDEADBEEF, 0x12345678}, {1, 2, 3, 4});
-  const auto kernel = philox_block(0x12345678DEADBEEFULL, 1, 2, 3, 4);
-  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(core[i], kernel.word[i]);
 }
 
 TEST(DropoutMaskGpu, EqualsCpuToTheBit) {

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 #include "kernels/common/simd_math.h"
 
 namespace tessera::TSR_SIMD {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 // Pixels of channels_last features, pooled: loops that are compiled per instruction set. S is the stored type (uint16_t:
 // bfloat16), sums are of type Compute<S>. Strides are in elements; channels lie side by side.

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 // Note [Cells of a pool]
 // The bins of adaptive pooling (bin i of b over `size` pixels: floor(i * size / b) to ceil((i + 1) * size / b), as torch's) may

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 #include "kernels/loss/band.h"
 
 // Rows of channels_last features, resized: what the loops that are compiled per instruction set are given. S is the stored type

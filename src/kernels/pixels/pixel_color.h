@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
 
-#include "core/color_change.h"
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
+#include "core/image.h"
 
 namespace tessera {
 

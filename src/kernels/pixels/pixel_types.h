@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cmath>
 
-#include "kernels/common/host_device.h"
+#include "core/host_device.h"
 
 namespace tessera {
 

@@ -3,10 +3,11 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
-#include <unistd.h>
 
 #include <array>
 #include <set>
+
+#include "core/host_name.h"
 
 namespace tessera {
 namespace {
@@ -33,11 +34,6 @@ std::set<std::string> own_addresses() {
 }
 
 }  // namespace
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
-}
 
 bool is_loopback(const std::string& host) {
   return host.starts_with("127.") || host == "localhost" || host == "::1";

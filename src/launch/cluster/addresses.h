@@ -3,8 +3,6 @@
 
 namespace tessera {
 
-std::string host_name();
-
 bool is_loopback(const std::string& host);
 
 // Whether a name or an address leads to this machine.

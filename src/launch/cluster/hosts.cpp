@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/split.h"
 #include "launch/numbers.h"
 
 namespace tessera {
@@ -37,8 +38,7 @@ Host parse_host(std::string_view text) {
 
 std::vector<Host> parse_hosts(std::string_view text) {
   std::vector<Host> hosts;
-  std::istringstream stream{std::string(text)};
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : split(text, ',')) {
     if (!part.empty()) hosts.push_back(parse_host(part));
   }
   if (hosts.empty()) fail_usage("--hosts '{}' names no host; expected e.g. node1:8,node2:8", text);

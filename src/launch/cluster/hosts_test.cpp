@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "launch/cluster/ssh_hosts.h"
+#include "support/fixtures.h"
 
 namespace tessera {
 namespace {
@@ -20,11 +21,10 @@ TEST(Hosts, RefusesWhatIsNoHost) {
 }
 
 TEST(Hosts, ReadsAFileAsMpirunDoes) {
-  const fs::path path = fs::temp_directory_path() / ("tessera-hosts-" + std::to_string(getpid()));
+  const testing::TempFolder folder;
+  const fs::path path = folder / "hosts";
   write_file(path, "# two machines\na slots=4\n\nb:2  # the small one\nc 3\nd\n");
-  const auto hosts = read_hostfile(path);
-  fs::remove(path);
-  EXPECT_EQ(hosts, (std::vector<Host>{{"a", 4}, {"b", 2}, {"c", 3}, {"d", 0}}));
+  EXPECT_EQ(read_hostfile(path), (std::vector<Host>{{"a", 4}, {"b", 2}, {"c", 3}, {"d", 0}}));
 }
 
 TEST(SshHosts, QuotesForAShell) {

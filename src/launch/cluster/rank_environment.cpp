@@ -8,6 +8,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/host_name.h"
 #include "launch/cluster/addresses.h"
 #include "launch/cluster/nodelist.h"
 #include "launch/numbers.h"
@@ -196,8 +197,7 @@ std::optional<RankSpec> from_slurm(const Reader& read) {
   spec.local_world_size = std::max(1, spec.world_size / spec.num_nodes);
   if (const auto counts = read.first({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"})) {
     const std::vector<int> per_node = expand_counts(*counts);
-    if (spec.node_rank < static_cast<int>(per_node.size()))
-      spec.local_world_size = per_node[static_cast<size_t>(spec.node_rank)];
+    if (spec.node_rank < static_cast<int>(per_node.size())) spec.local_world_size = per_node[spec.node_rank];
   }
   spec.local_rank = read.number("SLURM_LOCALID", 0, kMaxWorld);
   const auto host = read.has("MASTER_ADDR") ? read.text("MASTER_ADDR")

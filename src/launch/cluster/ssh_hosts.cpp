@@ -3,11 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <memory>
 #include <sstream>
 
+#include "core/clock.h"
+#include "core/host_name.h"
 #include "core/log.h"
 #include "launch/cluster/addresses.h"
 #include "launch/cluster/command_line.h"
@@ -24,10 +25,6 @@ namespace {
 
 constexpr int kLook_ms = 200, kSshFailed = 255;
 constexpr double kLongestEnd_s = 15;
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string without_user(const std::string& host) {
   return host.substr(host.find('@') + 1);
@@ -135,11 +132,11 @@ class HostStarter {
   }
 
   void wait_for_the_others() {
-    const double began = now_s();
+    const double began = monotonic_s();
     const auto all_ended = [&] {
       return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->process.reap(); });
     };
-    while (!all_ended() && now_s() - began < kLongestEnd_s) {
+    while (!all_ended() && monotonic_s() - began < kLongestEnd_s) {
       poller_.wait(kLook_ms);
       stop_.take_signals();
     }

@@ -6,6 +6,9 @@
 
 namespace tessera {
 
+// Launchers speak to one another every second; one that has not been heard for this long is lost.
+inline constexpr double kSilence_s = 10;
+
 // What the launcher of node 0 tells a node, itself included.
 struct Directive {
   enum class Kind {

@@ -1,24 +1,19 @@
-#include "launch/control/first_node.h"
-
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "launch/control/hello.h"
 #include "launch/control/line_socket.h"
 #include "launch/control/node_ranks.h"
+#include "launch/control/node_roles.h"
 #include "launch/control/supervisor.h"
 #include "launch/node/ports.h"
 #include "launch/node/stop_source.h"
 
 namespace tessera {
 namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct Peer {
   LineSocket socket;
@@ -37,7 +32,7 @@ class FirstNode {
       listener_ = listen_on(layout.master_port);
       poller_.watch(listener_.fd(), [this] { accept_peers(); });
     }
-    supervisor_.node_joined(0, hello_.host, layout.ranks_here, now_s());
+    supervisor_.node_joined(0, hello_.host, layout.ranks_here, monotonic_s());
   }
 
   int run() {
@@ -45,14 +40,14 @@ class FirstNode {
       poller_.wait(kLook_ms);
       pass_on_stops();
       const bool ended = ranks_.notice_ends();
-      const double now = now_s();
+      const double now = monotonic_s();
       if (ended || now - looked_s_ >= kReport_s) {
         looked_s_ = now;
         supervisor_.ranks_reported(0, ranks_.generation(), ranks_.reports(), now);
         send_ticks(now);
       }
       read_peers();
-      supervisor_.tick(now_s());
+      supervisor_.tick(monotonic_s());
       carry_out();
     }
     say_goodbye();
@@ -118,7 +113,8 @@ class FirstNode {
     if (message.contains("hello") && peer.node < 0) {
       greet(peer, message["hello"].get<Hello>());
     } else if (message.contains("report") && peer.node > 0) {
-      supervisor_.ranks_reported(peer.node, message["generation"], message["report"].get<std::vector<RankReport>>(), now_s());
+      supervisor_.ranks_reported(peer.node, message["generation"], message["report"].get<std::vector<RankReport>>(),
+                                 monotonic_s());
     } else if (message.contains("signal") && peer.node > 0) {
       supervisor_.stop_asked(message["signal"]);
     }
@@ -130,7 +126,7 @@ class FirstNode {
     if (!expected && why.empty()) why = fmt::format("node {} has joined already", hello.node_rank);
     if (why.empty()) {
       peer.node = hello.node_rank;
-      return supervisor_.node_joined(hello.node_rank, hello.host, hello.ranks, now_s());
+      return supervisor_.node_joined(hello.node_rank, hello.host, hello.ranks, monotonic_s());
     }
     log_warn("refused the launcher of {}: {}", peer.socket.peer(), why);
     const std::string answer =
@@ -159,22 +155,16 @@ class FirstNode {
   }
 
   void obey(const Directive& directive) {
-    switch (directive.kind) {
-      case Directive::Kind::kTick: break;
-      case Directive::Kind::kStart: ranks_.start(directive); break;
-      case Directive::Kind::kSignal: ranks_.signal(directive.signal); break;
-      case Directive::Kind::kKill: ranks_.kill(); break;
-      case Directive::Kind::kOver:
-        text_ = directive.text;
-        exit_code_ = directive.exit_code;
-        break;
-    }
+    ranks_.obey(directive);
+    if (directive.kind != Directive::Kind::kOver) return;
+    text_ = directive.text;
+    exit_code_ = directive.exit_code;
   }
 
   // The others close their end when they have read the last word.
   void say_goodbye() {
-    const double began = now_s();
-    while (!peers_.empty() && now_s() - began < kGoodbye_s) {
+    const double began = monotonic_s();
+    while (!peers_.empty() && monotonic_s() - began < kGoodbye_s) {
       poller_.wait(kLook_ms);
       for (const auto& peer : peers_) {
         peer->socket.flush();

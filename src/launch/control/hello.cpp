@@ -2,8 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/host_name.h"
 #include "core/version.h"
-#include "launch/cluster/addresses.h"
 
 namespace tessera {
 

@@ -5,8 +5,7 @@
 #include "launch/cluster/hosts.h"
 #include "launch/cluster/layout.h"
 #include "launch/cluster/ssh_hosts.h"
-#include "launch/control/first_node.h"
-#include "launch/control/other_node.h"
+#include "launch/control/node_roles.h"
 #include "launch/node/affinity.h"
 
 namespace tessera {

@@ -15,7 +15,6 @@ class LineSocket {
   const std::string& peer() const { return peer_; }
   void send(const std::string& line);
   void flush();
-  bool all_sent() const { return outgoing_.empty(); }
 
   // Whole lines that have come. Once `broken()`, no more will: the peer closed, or sends what is no line of ours.
   std::vector<std::string> receive();

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <ctime>
 #include <map>
 
+#include "core/clock.h"
 #include "core/cpu_budget.h"
+#include "core/host_name.h"
 #include "core/log.h"
-#include "launch/cluster/addresses.h"
 #include "launch/cluster/command_line.h"
 #include "launch/node/proc_sample.h"
 #include "launch/node/process.h"
@@ -25,12 +24,6 @@ namespace {
 // Less than this is the housekeeping of threads that wait.
 constexpr double kBusyCpuShare = 0.05, kBusyBytesPerSecond = 65536;
 constexpr double kSignalDelay_s = 0.3;
-
-double monotonic_s() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 }  // namespace
 
@@ -77,7 +70,7 @@ std::vector<std::string> NodeRanks::environment(const Directive& directive, int 
   }
   const auto count = static_cast<size_t>(layout_.ranks_here);
   const size_t even = std::max<size_t>(1, static_cast<size_t>(num_cores_) / count);
-  const size_t threads = shares_.empty() || cpu_budget().quota ? even : shares_[static_cast<size_t>(local_rank)].size();
+  const size_t threads = shares_.empty() || cpu_budget().quota ? even : shares_[local_rank].size();
   if (variables["OMP_NUM_THREADS"].empty()) variables["OMP_NUM_THREADS"] = std::to_string(threads);
   for (const char* foreign : {"GROUP_RANK", "GROUP_WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE", "TESSERA_LAUNCHER_STORE"})
     variables.erase(foreign);
@@ -94,6 +87,16 @@ std::vector<std::string> NodeRanks::environment(const Directive& directive, int 
   std::vector<std::string> list;
   for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
   return list;
+}
+
+void NodeRanks::obey(const Directive& directive) {
+  switch (directive.kind) {
+    case Directive::Kind::kStart: return start(directive);
+    case Directive::Kind::kSignal: return signal(directive.signal);
+    case Directive::Kind::kKill: return kill();
+    case Directive::Kind::kTick:
+    case Directive::Kind::kOver: return;
+  }
 }
 
 void NodeRanks::start(const Directive& directive) {
@@ -113,7 +116,7 @@ void NodeRanks::start(const Directive& directive) {
     if (spec.words.front() == own_program()) spec.file = "/proc/self/exe";  // the same program, even if it was built anew since
     spec.environment = environment(directive, local, status->path());
     spec.inherited = {status->fd()};
-    if (!shares_.empty()) spec.cores = to_cpu_set(shares_[static_cast<size_t>(local)]);
+    if (!shares_.empty()) spec.cores = to_cpu_set(shares_[local]);
     const Show show = options_.tee ? Show::kPrefixed : number == 0 ? Show::kPlain : Show::kNothing;
     ranks_.push_back(std::make_unique<Rank>(number, spec, std::move(status), rank_log_path(options_.log_dir, number),
                                             directive.generation > 0, show));

@@ -17,15 +17,16 @@ class NodeRanks {
   NodeRanks(const LaunchOptions& options, const Layout& layout, Poller& poller);
   ~NodeRanks();
 
-  void start(const Directive& directive);
-  void signal(int number);  // each signal reaches a rank once
-  void kill();
-  bool notice_ends();  // to be called often; true if a rank has ended since the last call
+  void obey(const Directive& directive);  // what kOver says is the caller's to do
+  bool notice_ends();                     // to be called often; true if a rank has ended since the last call
   std::vector<RankReport> reports();
   int generation() const { return generation_; }
 
  private:
   struct Rank;
+  void start(const Directive& directive);
+  void signal(int number);  // each signal reaches a rank once
+  void kill();
   std::vector<std::string> environment(const Directive& directive, int local_rank, const std::string& status_path) const;
   RankReport report(Rank& rank) const;
   void pass_on_signal();

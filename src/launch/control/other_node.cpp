@@ -1,24 +1,19 @@
-#include "launch/control/other_node.h"
-
-#include <chrono>
 #include <memory>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "launch/control/hello.h"
 #include "launch/control/line_socket.h"
 #include "launch/control/node_ranks.h"
+#include "launch/control/node_roles.h"
 #include "launch/node/stop_source.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kLook_ms = 200;
-constexpr double kReport_s = 1, kSilence_s = 10;
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+constexpr double kReport_s = 1;
 
 class OtherNode {
  public:
@@ -29,7 +24,7 @@ class OtherNode {
     if (!join()) return exit_code_;
     while (!over_) {
       poller_.wait(kLook_ms);
-      const double now = now_s();
+      const double now = monotonic_s();
       for (const int number : stop_.take_signals()) socket_->send(to_line({{"signal", number}}));
       if (stop_.starter_gone()) finish("the launcher that started this one is gone", 1);
       read_directives(now);
@@ -46,7 +41,7 @@ class OtherNode {
  private:
   // Node 0 may be started later than we are.
   bool join() {
-    const double began = now_s();
+    const double began = monotonic_s();
     std::string why;
     while (!socket_) {
       FileHandle connection = connect_to(layout_.master_addr, layout_.master_port, why);
@@ -54,7 +49,7 @@ class OtherNode {
         socket_ = std::make_unique<LineSocket>(std::move(connection), layout_.master_addr);
         break;
       }
-      TSR_CHECK(now_s() - began < options_.start_timeout_s,
+      TSR_CHECK(monotonic_s() - began < options_.start_timeout_s,
                 "no launcher of node 0 found within {:.0f} s: {}; is it running, and are address and port right?",
                 options_.start_timeout_s, why);
       poller_.wait(kLook_ms);
@@ -65,7 +60,7 @@ class OtherNode {
     }
     poller_.watch(socket_->fd(), [] {});  // wakes the loop
     socket_->send(to_line({{"hello", make_hello(options_, layout_)}}));
-    heard_s_ = now_s();
+    heard_s_ = monotonic_s();
     return true;
   }
 
@@ -84,13 +79,8 @@ class OtherNode {
   }
 
   void obey(const Directive& directive) {
-    switch (directive.kind) {
-      case Directive::Kind::kTick: break;
-      case Directive::Kind::kStart: ranks_.start(directive); break;
-      case Directive::Kind::kSignal: ranks_.signal(directive.signal); break;
-      case Directive::Kind::kKill: ranks_.kill(); break;
-      case Directive::Kind::kOver: finish(directive.text, directive.exit_code); break;
-    }
+    ranks_.obey(directive);
+    if (directive.kind == Directive::Kind::kOver) finish(directive.text, directive.exit_code);
   }
 
   void report(double now) {

@@ -11,7 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr double kSilence_s = 10;     // a launcher speaks every second
 constexpr double kAftermath_s = 1;    // after a failure, for the cause to be told from its consequences
 constexpr double kLongestEnd_s = 20;  // for killed ranks to be gone
 constexpr int kBadUsage = 2;          // starting again would not help

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/files.h"
+#include "core/split.h"
 #include "launch/numbers.h"
 
 namespace tessera {
@@ -20,14 +21,10 @@ bool touches(const Core& core, const std::vector<int>& cpus) {
   return std::any_of(core.begin(), core.end(), [&](int cpu) { return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end(); });
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  while (begin <= text.size()) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+// Such lists may end with a comma, or hold nothing.
+std::vector<std::string> comma_list(const std::string& text) {
+  std::vector<std::string> parts = split(text, ',');
+  std::erase(parts, "");
   return parts;
 }
 
@@ -45,7 +42,7 @@ std::optional<std::vector<int>> visible_gpus() {
   const char* text = std::getenv("CUDA_VISIBLE_DEVICES");
   if (text == nullptr) return std::nullopt;
   std::vector<int> found;
-  for (const std::string& part : split(text)) found.push_back(static_cast<int>(parse_whole(part).value_or(-1)));
+  for (const std::string& part : comma_list(text)) found.push_back(static_cast<int>(parse_whole(part).value_or(-1)));
   return found;
 }
 
@@ -98,7 +95,7 @@ std::vector<std::vector<int>> cpus_near_gpus(int ranks) {
   for (size_t rank = 0; rank < near.size(); ++rank) {
     const int gpu = !visible ? static_cast<int>(rank) : rank < visible->size() ? (*visible)[rank] : -1;
     if (gpu < 0 || static_cast<size_t>(gpu) >= gpus.size()) continue;
-    std::ifstream file("/sys/bus/pci/devices/" + gpus[static_cast<size_t>(gpu)] + "/local_cpulist");
+    std::ifstream file("/sys/bus/pci/devices/" + gpus[gpu] + "/local_cpulist");
     std::string list;
     if (std::getline(file, list)) near[rank] = parse_cpu_list(list);
   }
@@ -127,7 +124,7 @@ cpu_set_t to_cpu_set(const std::vector<Core>& cores) {
 
 std::vector<int> parse_cpu_list(const std::string& text) {
   std::vector<int> cpus;
-  for (const std::string& range : split(text)) {
+  for (const std::string& range : comma_list(text)) {
     const size_t dash = range.find('-');
     const auto low = parse_whole(std::string_view(range).substr(0, dash));
     const auto high = dash == std::string::npos ? low : parse_whole(std::string_view(range).substr(dash + 1));

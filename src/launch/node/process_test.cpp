@@ -10,6 +10,7 @@
 #include "launch/node/proc_sample.h"
 #include "launch/node/rank_output.h"
 #include "launch/node/status_file.h"
+#include "support/fixtures.h"
 
 namespace tessera {
 namespace {
@@ -80,7 +81,8 @@ TEST(ProcSample, SeesWhichSignalsAreCaught) {
 }
 
 TEST(RankOutput, KeepsBothStreamsAndTheLastLine) {
-  const fs::path log = fs::temp_directory_path() / ("tessera-output-" + std::to_string(getpid())) / "rank-00.log";
+  const testing::TempFolder folder;
+  const fs::path log = folder / "logs/rank-00.log";
   Process process(shell("echo one $WHO; echo two >&2; printf three >&2"));
   RankOutput output(0, log, false, Show::kNothing);
   wait_for_end(process);
@@ -88,7 +90,6 @@ TEST(RankOutput, KeepsBothStreamsAndTheLastLine) {
   EXPECT_FALSE(output.take(process.err(), true));
   EXPECT_EQ(read_text(log), "one me\ntwo\nthree");
   EXPECT_EQ(output.last_line(), "three");
-  fs::remove_all(log.parent_path());
 }
 
 TEST(StatusFile, ARankWritesAndWeRead) {

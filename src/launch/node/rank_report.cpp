@@ -37,48 +37,6 @@ bool RankReport::failed() const {
   return ended && !killed_by_us && !stopped() && (exit_code != 0 || killed_by != 0);
 }
 
-void to_json(nlohmann::json& json, const RankReport& r) {
-  json = {{"rank", r.rank},
-          {"host", r.host},
-          {"pid", r.pid},
-          {"speaks", r.speaks},
-          {"step", r.step},
-          {"collective", r.collective},
-          {"sample", r.sample},
-          {"phase", static_cast<int>(r.phase)},
-          {"waiting", r.waiting},
-          {"unchanged_s", r.unchanged_s},
-          {"busy", r.busy},
-          {"state", std::string(1, r.state)},
-          {"ended", r.ended},
-          {"ended_s", r.ended_s},
-          {"exit_code", r.exit_code},
-          {"killed_by", r.killed_by},
-          {"killed_by_us", r.killed_by_us},
-          {"error", r.error}};
-}
-
-void from_json(const nlohmann::json& json, RankReport& r) {
-  json.at("rank").get_to(r.rank);
-  json.at("host").get_to(r.host);
-  json.at("pid").get_to(r.pid);
-  json.at("speaks").get_to(r.speaks);
-  json.at("step").get_to(r.step);
-  json.at("collective").get_to(r.collective);
-  json.at("sample").get_to(r.sample);
-  r.phase = static_cast<RankPhase>(json.at("phase").get<int>());
-  json.at("waiting").get_to(r.waiting);
-  json.at("unchanged_s").get_to(r.unchanged_s);
-  json.at("busy").get_to(r.busy);
-  r.state = json.at("state").get<std::string>().at(0);
-  json.at("ended").get_to(r.ended);
-  json.at("ended_s").get_to(r.ended_s);
-  json.at("exit_code").get_to(r.exit_code);
-  json.at("killed_by").get_to(r.killed_by);
-  json.at("killed_by_us").get_to(r.killed_by_us);
-  json.at("error").get_to(r.error);
-}
-
 std::string describe_end(const RankReport& report) {
   if (!report.ended) return "running";
   if (report.killed_by == 0) return fmt::format("exit code {}", report.exit_code);

@@ -31,8 +31,8 @@ struct RankReport {
   bool stopped() const;  // exit code 130 or 143
 };
 
-void to_json(nlohmann::json& json, const RankReport& report);
-void from_json(const nlohmann::json& json, RankReport& report);
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankReport, rank, host, pid, speaks, step, collective, sample, phase, waiting, unchanged_s,
+                                   busy, state, ended, ended_s, exit_code, killed_by, killed_by_us, error)
 
 // "killed by signal 9 (KILL), perhaps for lack of memory: see dmesg", "exit code 1", "running".
 std::string describe_end(const RankReport& report);

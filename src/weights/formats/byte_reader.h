@@ -10,9 +10,6 @@
 
 namespace tessera {
 
-// Bytes and elements that a file may claim to hold: keeps all products of sizes far from overflow.
-inline constexpr int64_t kLargestCount = int64_t{1} << 50;
-
 // Walks over bytes of an untrusted file: every step is checked, an overrun is an Error that names the file.
 class ByteReader {
  public:

@@ -26,6 +26,10 @@ enum class Element : uint8_t {
   kUInt64,
 };
 
+// What no weight file holds more of; it keeps all products of sizes far from overflow.
+inline constexpr int64_t kLargestCount = int64_t{1} << 50;  // bytes, or elements
+inline constexpr size_t kMostAxes = 64;
+
 // What the formats call a type; "" where a format has no word for it.
 struct ElementNames {
   Element type;

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-using testing::error_of;
+using testing::message_of;
 using testing::weight_file;
 using testing::weight_values;
 
@@ -33,16 +33,16 @@ TEST(LoadWeights, StrangersAreNamed) {
   testing::TempFolder folder;
   const auto complaint = [&](const std::string& content) {
     write_file(folder / "x", content);
-    return error_of([&] { read_weights(folder / "x"); });
+    return message_of([&] { read_weights(folder / "x"); });
   };
-  EXPECT_SAYS(complaint("<!DOCTYPE html><html>"), "web page");
-  EXPECT_SAYS(complaint("version https://git-lfs.github.com/spec/v1\n"), "git lfs pull");
-  EXPECT_SAYS(complaint("\x89HDF\r\n"), "HDF5");
-  EXPECT_SAYS(complaint("nothing"), "no weight file");
-  EXPECT_SAYS(complaint(""), "no weight file");
-  EXPECT_SAYS(complaint("{\"a\": 1}"), "no weight_map");
-  EXPECT_SAYS(error_of([&] { read_weights(folder / "absent"); }), "absent");
-  EXPECT_SAYS(error_of([&] { parse_weights(weight_file("evil.pkl"), "f"); }), "bare pickle");
+  EXPECT_CONTAINS(complaint("<!DOCTYPE html><html>"), "web page");
+  EXPECT_CONTAINS(complaint("version https://git-lfs.github.com/spec/v1\n"), "git lfs pull");
+  EXPECT_CONTAINS(complaint("\x89HDF\r\n"), "HDF5");
+  EXPECT_CONTAINS(complaint("nothing"), "no weight file");
+  EXPECT_CONTAINS(complaint(""), "no weight file");
+  EXPECT_CONTAINS(complaint("{\"a\": 1}"), "no weight_map");
+  EXPECT_CONTAINS(message_of([&] { read_weights(folder / "absent"); }), "absent");
+  EXPECT_CONTAINS(message_of([&] { parse_weights(weight_file("evil.pkl"), "f"); }), "bare pickle");
 }
 
 TEST(LoadWeights, TensorsOutliveTheFile) {
@@ -82,17 +82,17 @@ TEST(LoadNpz, ArraysOfAllKindsInBothOrders) {
   EXPECT_TRUE(array("half.npy").equal(weight_values({3, 4}, 9, at::kHalf)));
   EXPECT_TRUE(array("bfloat16.npy").equal(weight_values({3, 4}, 9, at::kBFloat16)));
   EXPECT_EQ(array("bool.npy").scalar_type(), at::kBool);
-  EXPECT_SAYS(error_of([&] { array("big_endian.npy"); }), "'>f4'");
+  EXPECT_CONTAINS(message_of([&] { array("big_endian.npy"); }), "'>f4'");
 }
 
 TEST(LoadNpz, CutOrLyingArraysAreErrors) {
   const Blob file = weight_file("c.npy");
   for (size_t size = 0; size < file.size(); ++size) {
-    EXPECT_NE(error_of([&] { load_npy(file.part(0, size), "f"); }), "none") << size;
+    EXPECT_NE(message_of([&] { load_npy(file.part(0, size), "f"); }), "") << size;
   }
   std::string text(file.bytes.begin(), file.bytes.end());
   text.replace(text.find("(3, 4)"), 6, "(9,99)");
-  EXPECT_SAYS(error_of([&] { load_npy({testing::bytes_of(text), nullptr}, "f"); }), "needs 3564 bytes, the file has 48");
+  EXPECT_CONTAINS(message_of([&] { load_npy({testing::bytes_of(text), nullptr}, "f"); }), "needs 3564 bytes, the file has 48");
 }
 
 // Damaged files of every kind: an Error or tensors, never a crash, a hang or memory without end. The sanitizer build runs this.

@@ -10,7 +10,6 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kMostAxes = 64;
 
 // The text after `'key':` in the header, which is a Python dict such as
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }

@@ -8,8 +8,6 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostAxes = 64;
-
 template <class T>
 double number_in(const std::string& bytes) {
   T value;

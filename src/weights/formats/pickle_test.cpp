@@ -10,14 +10,14 @@ namespace {
 
 using namespace std::string_literals;
 using testing::bytes_of;
-using testing::error_of;
+using testing::message_of;
 
 Pickle parse(const std::string& text) {
   return parse_pickle(bytes_of(text), "f");
 }
 
 std::string complaint(const std::string& text) {
-  return error_of([&] {
+  return message_of([&] {
     const Pickle pickle = parse(text);
     walk_pickle(*pickle.root, "f");
   });
@@ -44,10 +44,10 @@ TEST(Pickle, ReadsPlainValues) {
 }
 
 TEST(Pickle, NothingRunsAndTheNameIsSaid) {
-  EXPECT_SAYS(complaint("\x80\x02"s + "cos\nsystem\n(X\x02\0\0\0lstR."s), "os.system");
-  EXPECT_SAYS(complaint("\x80\x02"s + "cposix\nsystem\n."s), "posix.system");
-  EXPECT_SAYS(complaint("\x80\x04\x8c\x08"s + "builtins\x8c\x04"s + "eval\x93\x8c\x01"s + "1\x85R."s), "builtins.eval");
-  EXPECT_SAYS(complaint("\x80\x02"s + "csubprocess\nPopen\n)R."s), "nothing was run");
+  EXPECT_CONTAINS(complaint("\x80\x02"s + "cos\nsystem\n(X\x02\0\0\0lstR."s), "os.system");
+  EXPECT_CONTAINS(complaint("\x80\x02"s + "cposix\nsystem\n."s), "posix.system");
+  EXPECT_CONTAINS(complaint("\x80\x04\x8c\x08"s + "builtins\x8c\x04"s + "eval\x93\x8c\x01"s + "1\x85R."s), "builtins.eval");
+  EXPECT_CONTAINS(complaint("\x80\x02"s + "csubprocess\nPopen\n)R."s), "nothing was run");
 }
 
 TEST(Pickle, UnknownClassesBecomeOpaqueAndAreListed) {
@@ -56,7 +56,7 @@ TEST(Pickle, UnknownClassesBecomeOpaqueAndAreListed) {
   ASSERT_EQ(file.opaque.size(), 1U);
   EXPECT_EQ(file.opaque[0], (std::pair<std::string, std::string>{"a", "some.module.Thing"}));
   EXPECT_EQ(file.metadata.at("b"), "7");
-  EXPECT_SAYS(complaint("\x80\x02"s + "csome.module\nThing\n)R."s), "some.module.Thing");
+  EXPECT_CONTAINS(complaint("\x80\x02"s + "csome.module\nThing\n)R."s), "some.module.Thing");
 }
 
 TEST(Pickle, OrderedDictsOfPython2AndCopiesHaveTheirItems) {
@@ -65,35 +65,35 @@ TEST(Pickle, OrderedDictsOfPython2AndCopiesHaveTheirItems) {
 }
 
 TEST(Pickle, BrokenOnesAreErrors) {
-  EXPECT_SAYS(complaint(""), "truncated");
-  EXPECT_SAYS(complaint("\x80\x02"s), "truncated");
-  EXPECT_SAYS(complaint("\x80\x09."s), "protocol 9");
-  EXPECT_SAYS(complaint("\x80\x02."s), "stack is empty");
-  EXPECT_SAYS(complaint("\x80\x02u."s), "no mark");
-  EXPECT_SAYS(complaint("\x80\x02h\x05."s), "memo 5");
-  EXPECT_SAYS(complaint("\x80\x02X\xff\xff\xff\x7f."s), "2147483647 bytes expected");
-  EXPECT_SAYS(complaint("\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xff."s), "truncated");
-  EXPECT_SAYS(complaint("\x80\x02K\x01K\x01R."s), "without arguments");
-  EXPECT_SAYS(complaint("\x80\x02K\x01]a."s), "no list");
-  EXPECT_SAYS(complaint("\x80\x02K\x01Q."s), "no storage");
-  EXPECT_SAYS(complaint("\x80\x02\x82\x01."s), "instruction 0x82");
-  EXPECT_SAYS(complaint("\x80\x02(K\x01]\x30\x30\x30."s), "stack is empty");
+  EXPECT_CONTAINS(complaint(""), "truncated");
+  EXPECT_CONTAINS(complaint("\x80\x02"s), "truncated");
+  EXPECT_CONTAINS(complaint("\x80\x09."s), "protocol 9");
+  EXPECT_CONTAINS(complaint("\x80\x02."s), "stack is empty");
+  EXPECT_CONTAINS(complaint("\x80\x02u."s), "no mark");
+  EXPECT_CONTAINS(complaint("\x80\x02h\x05."s), "memo 5");
+  EXPECT_CONTAINS(complaint("\x80\x02X\xff\xff\xff\x7f."s), "2147483647 bytes expected");
+  EXPECT_CONTAINS(complaint("\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xff."s), "truncated");
+  EXPECT_CONTAINS(complaint("\x80\x02K\x01K\x01R."s), "without arguments");
+  EXPECT_CONTAINS(complaint("\x80\x02K\x01]a."s), "no list");
+  EXPECT_CONTAINS(complaint("\x80\x02K\x01Q."s), "no storage");
+  EXPECT_CONTAINS(complaint("\x80\x02\x82\x01."s), "instruction 0x82");
+  EXPECT_CONTAINS(complaint("\x80\x02(K\x01]\x30\x30\x30."s), "stack is empty");
 }
 
 TEST(Pickle, ListsThatHoldThemselvesAreAnErrorNotALoop) {
-  EXPECT_SAYS(complaint("\x80\x02]q\x00h\x00"s + "a."s), "holds itself");
+  EXPECT_CONTAINS(complaint("\x80\x02]q\x00h\x00"s + "a."s), "holds itself");
 }
 
 TEST(Pickle, ListsThatUnfoldWithoutEndAreAnError) {
   std::string bomb = "\x80\x02]q\x00"s;  // each list holds the one before twice
   for (char i = 0; i < 40; ++i) bomb += "](h"s + i + "h"s + i + "eq"s + static_cast<char>(i + 1);
-  EXPECT_SAYS(complaint(bomb + "."), "unfold");
+  EXPECT_CONTAINS(complaint(bomb + "."), "unfold");
 }
 
 TEST(Pickle, CopiesWithoutEndAreAnError) {
   std::string bomb = "\x80\x02X"s + "\xa0\x86\x01\0"s + std::string(100'000, 'a') + "q\x00"s;  // a name of 100 kB
   for (int i = 0; i < 2000; ++i) bomb += "h\x00h\x00\x93"s;                                    // taken for a global
-  EXPECT_SAYS(complaint(bomb + "."), "copies values without end");
+  EXPECT_CONTAINS(complaint(bomb + "."), "copies values without end");
 }
 
 }  // namespace

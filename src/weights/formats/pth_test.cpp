@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-using testing::error_of;
 using testing::handmade_pth;
+using testing::message_of;
 using testing::tensor_pickle;
 using testing::weight_file;
 using testing::weight_values;
@@ -93,47 +93,47 @@ TEST(Pth, StateDictIsFoundInsideLightningAndComposer) {
 
 TEST(Pth, ObjectsAmongTheWeightsAreRefusedByName) {
   const LoadedFile file = load("opaque_inside.pth");
-  EXPECT_SAYS(error_of([&] { find_state_dict(file); }), "trainer.callbacks.Callback");
+  EXPECT_CONTAINS(message_of([&] { find_state_dict(file); }), "trainer.callbacks.Callback");
 }
 
 TEST(Pth, CodeInAFileIsRefusedByNameAndNotRun) {
   for (const char* name : {"evil.pth", "evil_inside.pth", "evil_legacy.pth"}) {
-    EXPECT_SAYS(error_of([&] { load(name); }), "posix.system");
+    EXPECT_CONTAINS(message_of([&] { load(name); }), "posix.system");
   }
   EXPECT_FALSE(std::filesystem::exists("/tmp/tessera-was-here"));
 }
 
 std::string complaint(const std::string& pickle, size_t bytes = 16) {
-  return error_of([&] { load_pth(handmade_pth(pickle, bytes), "f"); });
+  return message_of([&] { load_pth(handmade_pth(pickle, bytes), "f"); });
 }
 
 TEST(Pth, LyingTensorsAreRefused) {
-  EXPECT_EQ(complaint(tensor_pickle(4, 0, 4, 1)), "none");
-  EXPECT_SAYS(complaint(tensor_pickle(4, 0, 5, 1)), "need 20 bytes, its storage has 16");
-  EXPECT_SAYS(complaint(tensor_pickle(4, 1, 4, 1)), "need 20 bytes");
-  EXPECT_SAYS(complaint(tensor_pickle(4, 0, 4, 2)), "need 28 bytes");
-  EXPECT_SAYS(complaint(tensor_pickle(4, -1, 4, 1)), "impossible offset");
-  EXPECT_SAYS(complaint(tensor_pickle(4, 0, -4, 1)), "impossible shape");
-  EXPECT_SAYS(complaint(tensor_pickle(4, 0, 4, -1)), "impossible stride");
-  EXPECT_SAYS(complaint(tensor_pickle(5, 0, 4, 1)), "should have 20 bytes, the file has 16");
-  EXPECT_SAYS(complaint(tensor_pickle(3, 0, 3, 1)), "should have 12 bytes");
-  EXPECT_SAYS(complaint(tensor_pickle(-3, 0, 3, 1)), "impossible size");
-  EXPECT_SAYS(complaint(tensor_pickle(int64_t{1} << 62, 0, 1, 1)), "impossible size");
-  EXPECT_SAYS(complaint(tensor_pickle(4, int64_t{1} << 49, int64_t{1} << 49, int64_t{1} << 49)), "impossible shape");
+  EXPECT_EQ(complaint(tensor_pickle(4, 0, 4, 1)), "");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, 0, 5, 1)), "need 20 bytes, its storage has 16");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, 1, 4, 1)), "need 20 bytes");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, 0, 4, 2)), "need 28 bytes");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, -1, 4, 1)), "impossible offset");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, 0, -4, 1)), "impossible shape");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, 0, 4, -1)), "impossible stride");
+  EXPECT_CONTAINS(complaint(tensor_pickle(5, 0, 4, 1)), "should have 20 bytes, the file has 16");
+  EXPECT_CONTAINS(complaint(tensor_pickle(3, 0, 3, 1)), "should have 12 bytes");
+  EXPECT_CONTAINS(complaint(tensor_pickle(-3, 0, 3, 1)), "impossible size");
+  EXPECT_CONTAINS(complaint(tensor_pickle(int64_t{1} << 62, 0, 1, 1)), "impossible size");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, int64_t{1} << 49, int64_t{1} << 49, int64_t{1} << 49)), "impossible shape");
 }
 
 TEST(Pth, TenGigabytesThatAreNotThereAreRefused) {
   constexpr int64_t kMany = 2'684'354'560;  // of 4 bytes
-  EXPECT_SAYS(complaint(tensor_pickle(4, 0, kMany, 1)), "its storage has 16");
-  EXPECT_SAYS(complaint(tensor_pickle(kMany, 0, kMany, 1)), "should have 10737418240 bytes, the file has 16");
-  EXPECT_SAYS(complaint(tensor_pickle(4, 0, kMany, 0)), "not trusted");  // one element, repeated
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, 0, kMany, 1)), "its storage has 16");
+  EXPECT_CONTAINS(complaint(tensor_pickle(kMany, 0, kMany, 1)), "should have 10737418240 bytes, the file has 16");
+  EXPECT_CONTAINS(complaint(tensor_pickle(4, 0, kMany, 0)), "not trusted");  // one element, repeated
 }
 
 TEST(Pth, TruncatedFilesAreErrors) {
   for (const char* name : {"plain.pth", "plain_legacy.pth", "lightning.ckpt"}) {
     const Blob file = weight_file(name);
     for (size_t size = 0; size < file.size(); size += size < 64 || file.size() - size < 64 ? 1 : 37) {
-      EXPECT_NE(error_of([&] { load_pth(file.part(0, size), name); }), "none") << name << " cut at " << size;
+      EXPECT_NE(message_of([&] { load_pth(file.part(0, size), name); }), "") << name << " cut at " << size;
     }
   }
 }

@@ -14,7 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kLargestHeader = 100'000'000;  // the limit of the format's own reader
-constexpr size_t kMostAxes = 64;
 
 uint64_t header_length(std::span<const uint8_t> bytes) {
   uint64_t length = 0;

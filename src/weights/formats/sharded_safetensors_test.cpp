@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-using testing::error_of;
+using testing::message_of;
 using testing::weight_file;
 using testing::weight_values;
 
@@ -29,16 +29,17 @@ TEST(LoadSafetensors, LyingHeadersAreRefused) {
     std::string text(8, '\0');
     text[0] = static_cast<char>(header.size());
     text += header + std::string(data, '\0');
-    return error_of([&] { load_safetensors({testing::bytes_of(text), nullptr}, "f"); });
+    return message_of([&] { load_safetensors({testing::bytes_of(text), nullptr}, "f"); });
   };
-  EXPECT_SAYS(complaint(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", 8), "outside the file");
-  EXPECT_SAYS(complaint(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), "needs 12 bytes");
-  EXPECT_SAYS(complaint(R"({"x":{"dtype":"F32","shape":[1.5],"data_offsets":[0,8]}})", 8), "impossible shape");
-  EXPECT_SAYS(complaint(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,8]}})", 8), "impossible shape");
-  EXPECT_SAYS(complaint(R"({"x":{"dtype":"F32","shape":[2684354560],"data_offsets":[0,10737418240]}})", 8), "outside the file");
-  EXPECT_SAYS(complaint(R"({"x":{"dtype":7,"shape":[2],"data_offsets":[0,8]}})", 8), "expected dtype");
-  EXPECT_SAYS(complaint(R"({"x":)", 8), "broken safetensors header");
-  EXPECT_SAYS(complaint("[]", 8), "not a JSON object");
+  EXPECT_CONTAINS(complaint(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", 8), "outside the file");
+  EXPECT_CONTAINS(complaint(R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), "needs 12 bytes");
+  EXPECT_CONTAINS(complaint(R"({"x":{"dtype":"F32","shape":[1.5],"data_offsets":[0,8]}})", 8), "impossible shape");
+  EXPECT_CONTAINS(complaint(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,8]}})", 8), "impossible shape");
+  EXPECT_CONTAINS(complaint(R"({"x":{"dtype":"F32","shape":[2684354560],"data_offsets":[0,10737418240]}})", 8),
+                  "outside the file");
+  EXPECT_CONTAINS(complaint(R"({"x":{"dtype":7,"shape":[2],"data_offsets":[0,8]}})", 8), "expected dtype");
+  EXPECT_CONTAINS(complaint(R"({"x":)", 8), "broken safetensors header");
+  EXPECT_CONTAINS(complaint("[]", 8), "not a JSON object");
 }
 
 class Sharded : public ::testing::Test {
@@ -50,7 +51,7 @@ class Sharded : public ::testing::Test {
   }
   std::string complaint(const std::string& index) {
     write_file(index_, index);
-    return error_of([&] { read_weights(index_); });
+    return message_of([&] { read_weights(index_); });
   }
   testing::TempFolder folder_;
   std::filesystem::path index_ = folder_ / "model.safetensors.index.json";
@@ -69,11 +70,11 @@ TEST_F(Sharded, ReadsAllPartsInTheOrderOfTheIndex) {
 }
 
 TEST_F(Sharded, BrokenIndexesAreErrors) {
-  EXPECT_SAYS(complaint(R"({"weight_map": {"d": "part-1.safetensors"}})"), "tensor 'd' should be in part-1.safetensors");
-  EXPECT_SAYS(complaint(R"({"weight_map": {"a": "part-3.safetensors"}})"), "download all parts");
-  EXPECT_SAYS(complaint(R"({"weight_map": {"a": "../part-1.safetensors"}})"), "beside the index");
-  EXPECT_SAYS(complaint(R"({"weight_map": {"a": 7}})"), "broken index");
-  EXPECT_SAYS(complaint(R"({"weight_map": )"), "broken index");
+  EXPECT_CONTAINS(complaint(R"({"weight_map": {"d": "part-1.safetensors"}})"), "tensor 'd' should be in part-1.safetensors");
+  EXPECT_CONTAINS(complaint(R"({"weight_map": {"a": "part-3.safetensors"}})"), "download all parts");
+  EXPECT_CONTAINS(complaint(R"({"weight_map": {"a": "../part-1.safetensors"}})"), "beside the index");
+  EXPECT_CONTAINS(complaint(R"({"weight_map": {"a": 7}})"), "broken index");
+  EXPECT_CONTAINS(complaint(R"({"weight_map": )"), "broken index");
 }
 
 }  // namespace

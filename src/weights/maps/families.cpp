@@ -4,6 +4,14 @@
 
 namespace tessera {
 
+std::string rename_start(std::string_view key, PrefixMap map, Direction direction) {
+  for (const PrefixPair& pair : map) {
+    const auto [from, to] = direction == Direction::kToOurs ? pair : PrefixPair{pair.ours, pair.theirs};
+    if (key.starts_with(from)) return std::string(to).append(key.substr(from.size()));
+  }
+  return std::string(key);
+}
+
 bool any_starts_with(const KeySet& keys, std::string_view prefix) {
   const auto found = keys.lower_bound(std::string(prefix));
   return found != keys.end() && found->starts_with(prefix);

@@ -1,5 +1,6 @@
 #pragma once
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,16 @@ NamedTensors to_mmseg(const NamedTensors& ours);
 NamedTensors to_mmseg_vit(const NamedTensors& ours);
 NamedTensors to_smp(const NamedTensors& ours);
 NamedTensors to_segmenter(const NamedTensors& ours);
+
+// What a library and we call the same parts, as beginnings of names.
+struct PrefixPair {
+  std::string_view theirs, ours;
+};
+using PrefixMap = std::span<const PrefixPair>;
+enum class Direction { kToOurs, kToTheirs };
+
+// `key` with another beginning: that of the first pair that fits. A key that none fits stays as it is.
+std::string rename_start(std::string_view key, PrefixMap map, Direction direction);
 
 // Shared by the families.
 bool any_starts_with(const KeySet& keys, std::string_view prefix);

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-using testing::error_of;
+using testing::message_of;
 using testing::weight_values;
 using Names = std::vector<std::string>;
 
@@ -189,10 +189,10 @@ TEST(KeyMap, PatchesOfMmsegWithoutABiasGetOneOfZeros) {
 
 TEST(KeyMap, MmsegsVitWithMultiLevelNeckIsRefusedByName) {
   const NamedTensors file = library_model("mmseg_vit_mln_upernet");
-  EXPECT_SAYS(error_of([&] {
-                map_keys(file, {"backbone.vit.cls_token", "backbone.up2.0.weight", "decode_head.conv_seg.weight"});
-              }),
-              "mmsegmentation's ViT with MultiLevelNeck and UPerNet");
+  EXPECT_CONTAINS(message_of([&] {
+                    map_keys(file, {"backbone.vit.cls_token", "backbone.up2.0.weight", "decode_head.conv_seg.weight"});
+                  }),
+                  "mmsegmentation's ViT with MultiLevelNeck and UPerNet");
   // Its ViT can still start a Segmenter.
   EXPECT_TRUE(has(map_keys(file, {"encoder.cls_token", "encoder.blocks.0.norm1.weight"}), "encoder.blocks.0.norm1.weight"));
 }
@@ -244,7 +244,7 @@ TEST(KeyMap, LayoutsThatDoNotFitSaySo) {
   EXPECT_EQ(map_keys(unet, {}).family, "tessera");
   for (const auto layout :
        {WeightLayout::kTorchvision, WeightLayout::kTimm, WeightLayout::kMmseg, WeightLayout::kSmp, WeightLayout::kSegmenter}) {
-    EXPECT_SAYS(error_of([&] { to_layout(unet, layout); }), "has no such model");
+    EXPECT_CONTAINS(message_of([&] { to_layout(unet, layout); }), "has no such model");
   }
   EXPECT_EQ(to_layout(unet, WeightLayout::kTessera).tensors.size(), 2U);
 }

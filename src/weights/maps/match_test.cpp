@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-using testing::error_of;
+using testing::message_of;
 using testing::weight_values;
 
 NamedTensors small_model(int64_t classes = 3, int64_t channels = 3) {
@@ -38,7 +38,7 @@ TEST(Match, HeadOfOtherClassesStaysFreshAndIsSaid) {
   const NamedTensors model = small_model(5);
   const MatchReport report = match_weights(model, small_file(), kHead, "f");
   EXPECT_EQ(report.count(MatchStatus::kReinitialised), 1U);
-  EXPECT_SAYS(report.table(), "the file has (3, 4, 1, 1), the model (5, 4, 1, 1)");
+  EXPECT_CONTAINS(report.table(), "the file has (3, 4, 1, 1), the model (5, 4, 1, 1)");
   EXPECT_EQ(model[2].second.abs().sum().item<float>(), 0.0F);
 }
 
@@ -46,8 +46,8 @@ TEST(Match, MissingOutsideTheHeadIsAnErrorUnlessAllowed) {
   NamedTensors file = small_file();
   file.erase(file.begin() + 1);
   const NamedTensors model = small_model();
-  EXPECT_SAYS(error_of([&] { match_weights(model, file, kHead, "f"); }),
-              "1 of the model's 3 tensors are missing: backbone.bn1.running_mean");
+  EXPECT_CONTAINS(message_of([&] { match_weights(model, file, kHead, "f"); }),
+                  "1 of the model's 3 tensors are missing: backbone.bn1.running_mean");
   EXPECT_EQ(model[0].second.abs().sum().item<float>(), 0.0F);  // nothing was copied
   MatchOptions allowing = kHead;
   allowing.allow_missing = true;
@@ -59,7 +59,7 @@ TEST(Match, WholeHeadMayBeAbsentAndStrangersAreListed) {
   file.back() = {"fc.weight", at::zeros({10, 4})};
   const MatchReport report = match_weights(small_model(), file, kHead, "f");
   EXPECT_EQ(report.summary(), "2 loaded, 0 reshaped, 1 reinitialised, 0 missing, 1 unused");
-  EXPECT_SAYS(report.table(), "unused         fc.weight  (10, 4)");
+  EXPECT_CONTAINS(report.table(), "unused         fc.weight  (10, 4)");
 }
 
 // mmsegmentation's DeepLabV3+ has decode_head.bottleneck.conv.weight where a head that is separable throughout has another.
@@ -67,10 +67,10 @@ TEST(Match, HeadForAsManyClassesWithOtherNamesIsAnErrorThatNamesThem) {
   NamedTensors model = small_model(), file = small_file();
   model.emplace_back("decode_head.bottleneck.depthwise_conv.conv.weight", at::zeros({4, 1, 3, 3}));
   file.emplace_back("decode_head.bottleneck.conv.weight", weight_values({4, 4, 3, 3}, 3));
-  const std::string error = error_of([&] { match_weights(model, file, kHead, "f"); });
-  EXPECT_SAYS(error, "its 3 classes are as many as the model's");
-  EXPECT_SAYS(error, "no place in the model (decode_head.bottleneck.conv.weight)");
-  EXPECT_SAYS(error, "not in it (decode_head.bottleneck.depthwise_conv.conv.weight)");
+  const std::string error = message_of([&] { match_weights(model, file, kHead, "f"); });
+  EXPECT_CONTAINS(error, "its 3 classes are as many as the model's");
+  EXPECT_CONTAINS(error, "no place in the model (decode_head.bottleneck.conv.weight)");
+  EXPECT_CONTAINS(error, "not in it (decode_head.bottleneck.depthwise_conv.conv.weight)");
   EXPECT_EQ(model[0].second.abs().sum().item<float>(), 0.0F);  // nothing was copied
 
   MatchOptions allowing = kHead;
@@ -81,19 +81,20 @@ TEST(Match, HeadForAsManyClassesWithOtherNamesIsAnErrorThatNamesThem) {
   model[2].second = at::zeros({5, 4, 1, 1});
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(match_weights(model, file, kHead, "f").count(MatchStatus::kReinitialised), 2U);
-  EXPECT_SAYS(::testing::internal::GetCapturedStderr(), "no place in the model (decode_head.bottleneck.conv.weight)");
+  EXPECT_CONTAINS(::testing::internal::GetCapturedStderr(), "no place in the model (decode_head.bottleneck.conv.weight)");
 }
 
 TEST(Match, HeadForAsManyClassesOfAnotherLibraryOrWidthIsAnError) {
   NamedTensors file = small_file();
   file.back() = {"classifier.4.weight", weight_values({3, 4, 1, 1}, 2)};
-  EXPECT_SAYS(error_of([&] { match_weights(small_model(), file, kHead, "f"); }), "no place in the model (classifier.4.weight)");
+  EXPECT_CONTAINS(message_of([&] { match_weights(small_model(), file, kHead, "f"); }),
+                  "no place in the model (classifier.4.weight)");
   file.back().second = weight_values({21, 4, 1, 1}, 2);
   EXPECT_EQ(match_weights(small_model(), file, kHead, "f").count(MatchStatus::kReinitialised), 1U);
   file = small_file();
   file.back().second = weight_values({3, 8, 1, 1}, 2);
-  EXPECT_SAYS(error_of([&] { match_weights(small_model(), file, kHead, "f"); }),
-              "1 of its head's tensors have another shape (decode_head.conv_seg.weight)");
+  EXPECT_CONTAINS(message_of([&] { match_weights(small_model(), file, kHead, "f"); }),
+                  "1 of its head's tensors have another shape (decode_head.conv_seg.weight)");
 }
 
 // An auxiliary head that only one of the two has is no other head.
@@ -112,8 +113,8 @@ TEST(Match, NanAndInfinityAreSaidWithTheirTensors) {
   file[1].second = at::tensor({1e300, 0.0, 0.0, 0.0}, at::kDouble);  // infinite once it is a float
   ::testing::internal::CaptureStderr();
   match_weights(small_model(), file, kHead, "f");
-  EXPECT_SAYS(::testing::internal::GetCapturedStderr(),
-              "2 tensors hold NaN or infinity: backbone.conv1.weight, backbone.bn1.running_mean");
+  EXPECT_CONTAINS(::testing::internal::GetCapturedStderr(),
+                  "2 tensors hold NaN or infinity: backbone.conv1.weight, backbone.bn1.running_mean");
   file = small_file();
   file[1].second = at::full({4}, 3e38F);  // finite, though their sum is not
   ::testing::internal::CaptureStderr();
@@ -125,8 +126,8 @@ TEST(Match, WholeNumbersInPlaceOfWeightsAreRefused) {
   NamedTensors file = small_file();
   file[0].second = at::ones({4, 3, 2, 2}, at::kChar);
   const NamedTensors model = small_model();
-  EXPECT_SAYS(error_of([&] { match_weights(model, file, kHead, "f"); }),
-              "1 tensors are not of floating point, as the model's are: backbone.conv1.weight (Char)");
+  EXPECT_CONTAINS(message_of([&] { match_weights(model, file, kHead, "f"); }),
+                  "1 tensors are not of floating point, as the model's are: backbone.conv1.weight (Char)");
   EXPECT_EQ(model[1].second.abs().sum().item<float>(), 0.0F);  // nothing was copied
   file[0].second = at::ones({4, 3, 2, 2}, at::kHalf);
   EXPECT_EQ(match_weights(model, file, kHead, "f").count(MatchStatus::kLoaded), 3U);
@@ -135,10 +136,13 @@ TEST(Match, WholeNumbersInPlaceOfWeightsAreRefused) {
 TEST(Match, NothingInCommonOrAMisfitIsAlwaysAnError) {
   MatchOptions allowing = kHead;
   allowing.allow_missing = true;
-  EXPECT_SAYS(error_of([&] { match_weights(small_model(), {{"x", at::zeros({1})}}, allowing, "f"); }), "none of its 1 tensors");
+  EXPECT_CONTAINS(message_of([&] {
+                    match_weights(small_model(), {{"x", at::zeros({1})}}, allowing, "f");
+                  }),
+                  "none of its 1 tensors");
   NamedTensors file = small_file();
   file[1].second = at::zeros({8});
-  EXPECT_SAYS(error_of([&] { match_weights(small_model(), file, allowing, "f"); }), "the file has (8), the model (4)");
+  EXPECT_CONTAINS(message_of([&] { match_weights(small_model(), file, allowing, "f"); }), "the file has (8), the model (4)");
 }
 
 TEST(Match, InputChannelsAreSummedOrRepeated) {

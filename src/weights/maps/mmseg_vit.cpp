@@ -4,53 +4,33 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
-#include <array>
-#include <string_view>
-
 #include "core/error.h"
 #include "weights/maps/families.h"
 
 namespace tessera {
 namespace {
 
-struct Pair {
-  std::string_view mmseg, ours;
-};
-
 // Inside a transformer layer ("layers.3." / "blocks.3.").
-constexpr std::array<Pair, 7> kLayer{{{"attn.attn.in_proj_", "attn.qkv."},
-                                      {"attn.attn.out_proj.", "attn.proj."},
-                                      {"ffn.layers.0.0.", "mlp.fc1."},
-                                      {"ffn.layers.1.", "mlp.fc2."},
-                                      {"ln1.", "norm1."},
-                                      {"ln2.", "norm2."},
-                                      {"", ""}}};
-constexpr std::array<Pair, 3> kOutside{{{"patch_embed.projection.", "patch_embed.proj."}, {"ln1.", "norm."}, {"", ""}}};
-constexpr std::array<Pair, 5> kDecoder{{{"dec_proj.", "proj_dec."},
-                                        {"patch_proj.weight", "proj_patch"},
-                                        {"classes_proj.weight", "proj_classes"},
-                                        {"conv_seg.", "head."},
-                                        {"", ""}}};
-
-using Field = std::string_view Pair::*;
-
-template <size_t N>
-std::string rename_start(std::string_view key, const std::array<Pair, N>& table, Field from, Field to) {
-  for (const Pair& pair : table) {
-    if (key.starts_with(pair.*from)) return std::string(pair.*to).append(key.substr((pair.*from).size()));
-  }
-  return std::string(key);
-}
+constexpr PrefixPair kLayer[] = {{"attn.attn.in_proj_", "attn.qkv."},
+                                 {"attn.attn.out_proj.", "attn.proj."},
+                                 {"ffn.layers.0.0.", "mlp.fc1."},
+                                 {"ffn.layers.1.", "mlp.fc2."},
+                                 {"ln1.", "norm1."},
+                                 {"ln2.", "norm2."}};
+constexpr PrefixPair kOutside[] = {{"patch_embed.projection.", "patch_embed.proj."}, {"ln1.", "norm."}};
+constexpr PrefixPair kDecoder[] = {{"dec_proj.", "proj_dec."},
+                                   {"patch_proj.weight", "proj_patch"},
+                                   {"classes_proj.weight", "proj_classes"},
+                                   {"conv_seg.", "head."}};
 
 // `key` without "backbone." or "decode_head.".
-template <size_t N>
-std::string rename(std::string_view key, const std::array<Pair, N>& outside, Field from, Field to) {
-  const std::string_view here = from == &Pair::mmseg ? "layers." : "blocks.",
-                         there = from == &Pair::mmseg ? "blocks." : "layers.";
+std::string rename(std::string_view key, PrefixMap outside, Direction direction) {
+  const bool to_ours = direction == Direction::kToOurs;
+  const std::string_view here = to_ours ? "layers." : "blocks.", there = to_ours ? "blocks." : "layers.";
   const size_t dot = key.starts_with(here) ? key.find('.', here.size()) : std::string_view::npos;
-  if (dot == std::string_view::npos) return rename_start(key, outside, from, to);
+  if (dot == std::string_view::npos) return rename_start(key, outside, direction);
   return std::string(there).append(key.substr(here.size(), dot + 1 - here.size())) +
-         rename_start(key.substr(dot + 1), kLayer, from, to);
+         rename_start(key.substr(dot + 1), kLayer, direction);
 }
 
 bool has_segmenter_head(const NamedTensors& file) {
@@ -78,11 +58,11 @@ NamedTensors translate(const NamedTensors& file, std::vector<std::string>&) {
   for (const auto& [key, tensor] : file) {
     const std::string_view name = key;
     if (name.starts_with(kBackbone)) {
-      out.emplace_back(std::string(whole ? kEncoder : kBackbone) +
-                           rename(name.substr(kBackbone.size()), kOutside, &Pair::mmseg, &Pair::ours),
-                       tensor);
+      out.emplace_back(
+          std::string(whole ? kEncoder : kBackbone) + rename(name.substr(kBackbone.size()), kOutside, Direction::kToOurs),
+          tensor);
     } else if (whole && name.starts_with(kHead)) {
-      const std::string ours = rename(name.substr(kHead.size()), kDecoder, &Pair::mmseg, &Pair::ours);
+      const std::string ours = rename(name.substr(kHead.size()), kDecoder, Direction::kToOurs);
       const bool transposed = ours == "proj_patch" || ours == "proj_classes";
       const at::Tensor value = transposed                                   ? tensor.t()
                                : ours == "head.weight" && tensor.dim() == 4 ? tensor.flatten(1)
@@ -127,10 +107,9 @@ NamedTensors to_mmseg_vit(const NamedTensors& ours) {
       out.emplace_back(std::string(kBackbone) + "pos_embed", with_patch_bias(tensor, *patch_bias));
     } else if (name.starts_with(kEncoder)) {
       TSR_CHECK(name != "encoder.dist_token", "mmsegmentation has no distilled ViT; choose --layout segmenter or timm");
-      out.emplace_back(std::string(kBackbone) + rename(name.substr(kEncoder.size()), kOutside, &Pair::ours, &Pair::mmseg),
-                       tensor);
+      out.emplace_back(std::string(kBackbone) + rename(name.substr(kEncoder.size()), kOutside, Direction::kToTheirs), tensor);
     } else {
-      const std::string theirs = rename(name.substr(kOurDecoder.size()), kDecoder, &Pair::ours, &Pair::mmseg);
+      const std::string theirs = rename(name.substr(kOurDecoder.size()), kDecoder, Direction::kToTheirs);
       const bool transposed = theirs == "patch_proj.weight" || theirs == "classes_proj.weight";
       const at::Tensor value = transposed                    ? tensor.t()
                                : theirs == "conv_seg.weight" ? tensor.unsqueeze(-1).unsqueeze(-1)

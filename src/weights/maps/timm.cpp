@@ -1,29 +1,12 @@
 // timm: ViT and DeiT (our own names), ResNets with a deep stem (conv1.0, conv1.1, ... bn1 where we say stem.0 ... stem.7).
-#include <array>
-#include <string_view>
-
 #include "core/error.h"
 #include "weights/maps/families.h"
 
 namespace tessera {
 namespace {
 
-struct Pair {
-  std::string_view timm, ours;
-};
-constexpr std::array<Pair, 6> kStem{{{"conv1.0.", "stem.0."},
-                                     {"conv1.1.", "stem.1."},
-                                     {"conv1.3.", "stem.3."},
-                                     {"conv1.4.", "stem.4."},
-                                     {"conv1.6.", "stem.6."},
-                                     {"bn1.", "stem.7."}}};
-
-std::string rename_stem(const std::string& key, std::string_view Pair::*from, std::string_view Pair::*to) {
-  for (const Pair& pair : kStem) {
-    if (key.starts_with(pair.*from)) return std::string(pair.*to) + key.substr((pair.*from).size());
-  }
-  return key;
-}
+constexpr PrefixPair kStem[] = {{"conv1.0.", "stem.0."}, {"conv1.1.", "stem.1."}, {"conv1.3.", "stem.3."},
+                                {"conv1.4.", "stem.4."}, {"conv1.6.", "stem.6."}, {"bn1.", "stem.7."}};
 
 }  // namespace
 
@@ -44,7 +27,7 @@ KeyFamily timm_deep_stem() {
                       "this timm ResNet averages before its shortcuts (the 'd' variants); our ResNets do not");
             NamedTensors out;
             for (const auto& [key, tensor] : without(file, {"fc."}, dropped)) {
-              out.emplace_back(rename_stem(key, &Pair::timm, &Pair::ours), tensor);
+              out.emplace_back(rename_start(key, kStem, Direction::kToOurs), tensor);
             }
             return out;
           }};
@@ -60,7 +43,7 @@ NamedTensors to_timm(const NamedTensors& ours, std::vector<std::string>& dropped
   NamedTensors out;
   for (const auto& [key, tensor] : ours) {
     if (key.starts_with(prefix)) {
-      out.emplace_back(rename_stem(key.substr(prefix.size()), &Pair::ours, &Pair::timm), tensor);
+      out.emplace_back(rename_start(key.substr(prefix.size()), kStem, Direction::kToTheirs), tensor);
     } else {
       dropped.push_back(key);
     }

@@ -8,4 +8,8 @@ namespace tessera {
 // second and are told in the same way what to do; the ranks meet on another port, which they learn from it at each start.
 int run_first_node(const LaunchOptions& options, const Layout& layout);
 
+// The launcher of a node other than 0: finds node 0's, does what it says, tells it each second what the ranks here do. When
+// node 0 is gone its ranks end too. Returns the exit code.
+int run_other_node(const LaunchOptions& options, const Layout& layout);
+
 }  // namespace tessera

@@ -1,8 +1,0 @@
-#pragma once
-
-namespace tessera {
-
-// Threads beyond this only wait for one another, and a typing error could bring the machine down.
-inline constexpr double kMaxThreads = 1024;
-
-}  // namespace tessera
