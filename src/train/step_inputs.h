@@ -24,7 +24,7 @@ struct StepInputs {
 
   // All that the only pass reads and that differs from step to step.
   std::vector<at::Tensor*> read() {
-    return {&pixels, &targets.labels, &targets.other, &targets.share, &sample_keys, &context.sums, &aux_context.sums};
+    return {&pixels, &targets.labels, &targets.other, &targets.mix_weight, &sample_keys, &context.sums, &aux_context.sums};
   }
   Targets targets_of(const Pass& pass) const { return targets.narrow(pass.begin, pass.end - pass.begin); }
 };
