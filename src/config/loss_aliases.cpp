@@ -1,6 +1,7 @@
 #include "config/loss_aliases.h"
 
 #include <algorithm>
+#include <concepts>
 #include <optional>
 
 #include "config/reader.h"
@@ -34,19 +35,21 @@ std::vector<LossTermConfig> selected_terms(const LossAliases& a) {
   fail("a loss type without terms");
 }
 
-void take_options(const CrossEntropyConfig& term, LossAliases& to) {
-  to.ce_weight = term.weight;
-  to.class_weights = term.class_weights;
-  to.label_smoothing = term.label_smoothing;
-  to.mean = term.mean;
-}
-void take_options(const DiceConfig& term, LossAliases& to) {
-  to.dice_weight = term.weight;
-  to.dice_smooth = term.smooth;
-}
-void take_options(const FocalConfig& term, LossAliases& to) {
-  to.focal_gamma = term.gamma;
-  to.mean = term.mean;
+// Terms of other kinds never had such keys.
+template <class Options>
+void take_options(const Options& term, LossAliases& to) {
+  if constexpr (std::derived_from<Options, CrossEntropyConfig>) {
+    to.ce_weight = term.weight;
+    to.class_weights = term.class_weights;
+    to.label_smoothing = term.label_smoothing;
+    to.mean = term.mean;
+  } else if constexpr (std::same_as<Options, DiceConfig>) {
+    to.dice_weight = term.weight;
+    to.dice_smooth = term.smooth;
+  } else if constexpr (std::same_as<Options, FocalConfig>) {
+    to.focal_gamma = term.gamma;
+    to.mean = term.mean;
+  }
 }
 
 // The keys that say these terms, if there are such.

@@ -11,9 +11,9 @@
 namespace tessera {
 namespace {
 
-// A kind of term for each kind of options: one that is missing here does not compile. binary: the scores are of one logit.
-std::unique_ptr<LossTerm> make_term(const CrossEntropyConfig& options,
-                                    bool /*binary*/) {  // bce too: PixelScores knows a sigmoid
+// One for each kind of options, bce having those of ce: where one is missing, make_loss does not compile. binary: the scores
+// are of one logit.
+std::unique_ptr<LossTerm> make_term(const CrossEntropyConfig& options, bool /*binary*/) {
   return std::make_unique<CrossEntropyTerm>(options.class_weights, options.label_smoothing, options.mean);
 }
 std::unique_ptr<LossTerm> make_term(const DiceConfig& options, bool binary) {
