@@ -25,17 +25,32 @@ const Node* find_path(const Node& root, const std::string& key) {
   return at;
 }
 
+// Where a key's value came from: its own place, and those of its older forms that lie beside or over it.
+std::string set_by(const Node& root, const std::string& key, const std::vector<SchemaLine>& lines) {
+  const auto is_set = [](const Node* node) { return node != nullptr && node->kind != Node::Kind::kNull; };
+  const Node* own = find_path(root, key);
+  std::string places = is_set(own) ? own->origin.text() : "";
+  for (const SchemaLine& line : lines) {
+    const Node* older = line.alias_of == key ? find_path(root, line.key) : nullptr;
+    if (!is_set(older) || (is_set(own) && older->origin.layer < own->origin.layer)) continue;
+    places += fmt::format("{}{} ({})", places.empty() ? "" : ", ", older->origin.text(), line.key);
+  }
+  return places.empty() ? "default" : places;
+}
+
 void explain(const ConfigArguments& arguments, const std::string& key) {
   const Node node = compose(arguments.file(), arguments.overrides());
   Experiment experiment = read_experiment(node);
   std::vector<std::string> keys;
-  for (const SchemaLine& line : experiment_lines(experiment)) {
+  const std::vector<SchemaLine> lines = experiment_lines(experiment);
+  for (const SchemaLine& line : lines) {
     keys.push_back(line.key);
     if (line.key != key) continue;
     const Node* set = find_path(node, key);
-    fmt::print("{}{}{}\n  {}\n", key, line.is_group ? "" : ": ", line.value, line.help);
+    const bool older = !line.alias_of.empty() && set != nullptr && set->kind != Node::Kind::kNull;
+    fmt::print("{}{}{}\n  {}\n", key, line.is_group ? "" : ": ", older ? ConfigWriter::text_of(*set) : line.value, line.help);
     if (!line.is_group) fmt::print("  type    {}{}{}\n", line.type, line.range.empty() ? "" : ", ", line.range);
-    fmt::print("  set by  {}\n", set != nullptr ? set->origin.text() : "default");
+    fmt::print("  set by  {}\n", set_by(node, key, lines));
     return;
   }
   fail_usage("there is no config key '{}'{}; `tessera config show` lists all", key, did_you_mean(key, keys));
@@ -66,15 +81,17 @@ void print_reference() {
     fmt::print("| `{}` | `{}` | {}{} | {} |\n", line.key, cell(line.value), cell(line.type),
                line.range.empty() ? "" : " " + line.range, cell(line.help));
   }
-  fmt::print(
-      "\n## Transforms\n\nEntries of `data.train.transforms` and `data.val.transforms`, written `- name: {{option: value}}`, "
-      "or just `- name`.\n");
   const auto one = [](auto options) {
     fmt::print("\n### {}\n\n{}.\n\n| option | default | meaning |\n|---|---|---|\n", options.kName, options.kHelp);
     for (const SchemaLine& line : ConfigWriter::lines(options))
       fmt::print("| `{}` | `{}` | {} |\n", line.name, line.value, line.help);
   };
   const auto all = [&]<class... Options>(const std::variant<Options...>&) { (one(Options{}), ...); };
+  fmt::print("\n## Loss terms\n\nEntries of `loss.terms`, written `- name: {{option: value}}`, or just `- name`.\n");
+  all(LossTermConfig{});
+  fmt::print(
+      "\n## Transforms\n\nEntries of `data.train.transforms` and `data.val.transforms`, written `- name: {{option: value}}`, "
+      "or just `- name`.\n");
   all(TransformConfig{});
 }
 

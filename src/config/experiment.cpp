@@ -47,6 +47,7 @@ Experiment read_experiment(const Node& node) {
   resolve_environment(resolved);
   Experiment experiment;
   ConfigReader::read_struct(resolved, "", experiment);
+  if (const Node* loss = resolved.find("loss")) apply_loss_aliases(*loss, experiment.loss.terms);
   validate(experiment);
   experiment.loss.aux_weight = aux_weight_of(experiment);  // so that a run's own config.yaml says which it was
   return experiment;
@@ -75,6 +76,7 @@ std::string experiment_yaml(const Experiment& experiment) {
 
 void validate(const Experiment& e) {
   const TrainConfig& t = e.train;
+  check_terms(e.loss);
   if (e.optimizer.lr_scaling != LrScaling::kNone && e.optimizer.base_batch == 0)
     fail_usage("optimizer.lr_scaling={} needs optimizer.base_batch, the global batch that optimizer.lr was chosen for",
                name_of(e.optimizer.lr_scaling));

@@ -133,14 +133,15 @@ TEST(Experiment, RecipesAfterOtherLibrariesHaveTheirMarks) {
   EXPECT_FALSE(load("deeplabv3plus/r101_ade20k_128ep.yaml").train.ema.enabled());
   for (const char* name : {"pspnet/r50_ade20k_80k.yaml", "upernet/vit_b16_ade20k_80k.yaml", "fcn/r50_ade20k_80k.yaml"}) {
     const Experiment mmseg = load(name);
-    EXPECT_EQ(mmseg.loss.mean, LossMean::kAll) << name;
+    EXPECT_EQ(mmseg.loss.terms, std::vector<LossTermConfig>{CrossEntropyConfig{.mean = LossMean::kAll}}) << name;
     const auto& val = mmseg.data.val.transforms;
     ASSERT_TRUE(val.size() == 1 && std::holds_alternative<ScaleJitterConfig>(val[0])) << name;
     EXPECT_EQ(std::get<ScaleJitterConfig>(val[0]).base, (Size{512, 2048})) << name;
     EXPECT_EQ(std::get<ScaleJitterConfig>(val[0]).min, 1) << name;
     EXPECT_EQ(std::get<ScaleJitterConfig>(val[0]).max, 1) << name;
   }
-  EXPECT_EQ(load("segmenter/b16_ade20k_64ep.yaml").loss.mean, LossMean::kLabelled);  // rstrudel/segmenter takes torch's
+  EXPECT_EQ(load("segmenter/b16_ade20k_64ep.yaml").loss.terms,  // rstrudel/segmenter takes torch's mean
+            std::vector<LossTermConfig>{CrossEntropyConfig{}});
 }
 
 TEST(Experiment, EvaluationThatCannotBeIsRefusedAtOnce) {

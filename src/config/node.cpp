@@ -67,6 +67,14 @@ Node convert(const YAML::Node& yaml, const std::string& file, int depth = 0) {
   return node;
 }
 
+// Calls `change` with the origin of every value.
+template <class F>
+void for_each_origin(Node& node, const F& change) {
+  change(node.origin);
+  for (Node& item : node.list) for_each_origin(item, change);
+  for (auto& entry : node.map) for_each_origin(entry.second, change);
+}
+
 // Lists, groups and quoted text are YAML. Anything else is taken as it is: in a name '#' begins no comment and ': ' no group,
 // and nothing is not the default.
 Node override_value(const std::string& assignment, size_t begin) {
@@ -127,7 +135,7 @@ Node parse_config(const std::string& text, const std::string& name) {
 
 namespace {
 
-Node load(const fs::path& path, std::vector<fs::path>& open) {
+Node load(const fs::path& path, std::vector<fs::path>& open, int& layers) {
   std::error_code error;
   fs::path real = fs::weakly_canonical(path, error);
   if (error) real = path;  // a pipe has no other name
@@ -146,7 +154,8 @@ Node load(const fs::path& path, std::vector<fs::path>& open) {
   if (own.kind != Node::Kind::kMap) fail_usage("{}: expected a config of 'key: value' lines", path.string());
   Node result;
   result.kind = Node::Kind::kMap;
-  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, open));
+  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, open, layers));
+  for_each_origin(own, [layer = layers++](Origin& origin) { origin.layer = layer; });
   merge(result, own);
   open.pop_back();
   return result;
@@ -174,7 +183,8 @@ const Node* Node::find(const std::string& key) const {
 
 Node load_config(const fs::path& path) {
   std::vector<fs::path> open;
-  return load(path, open);
+  int layers = 0;
+  return load(path, open, layers);
 }
 
 void resolve_environment(Node& node) {
@@ -203,12 +213,8 @@ void apply_override(Node& root, const std::string& assignment) {
     fail_usage("expected key.sub=value, got '{}'", assignment);
   }
   Node value = override_value(assignment, equals + 1);
-  const auto stamp = [](auto&& self, Node& node) -> void {
-    node.origin = {"command line", 0};
-    for (Node& item : node.list) self(self, item);
-    for (auto& entry : node.map) self(self, entry.second);
-  };
-  stamp(stamp, value);
+  const Origin here{"command line", 0, Origin::kCommandLine};
+  for_each_origin(value, [&](Origin& origin) { origin = here; });
 
   Node* at = &root;
   const std::string key = assignment.substr(0, equals);
@@ -227,7 +233,7 @@ void apply_override(Node& root, const std::string& assignment) {
       if (at->kind != Node::Kind::kMap) {
         *at = Node{};
         at->kind = Node::Kind::kMap;
-        at->origin = {"command line", 0};
+        at->origin = here;
       }
       if (at->find(part) == nullptr) at->map.emplace_back(part, Node{});
       at = at->find(part);

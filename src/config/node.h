@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,8 +10,11 @@ namespace tessera {
 
 // Where a value came from: "configs/a.yaml:12", "command line" or "default".
 struct Origin {
+  static constexpr int kCommandLine = std::numeric_limits<int>::max();
   std::string file;
   int line = 0;
+  int layer =
+      0;  // values of later layers lie over those of earlier ones: a file's over its bases', the command line's over all
   std::string text() const { return line > 0 ? file + ":" + std::to_string(line) : file; }
 };
 

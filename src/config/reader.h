@@ -33,6 +33,12 @@ class ConfigReader {
       read_struct(*found, key(name), value);
   }
 
+  // Keys that are checked as any, but have no place in the struct.
+  template <class T>
+  void aliases(const char* /*name*/, T older) {
+    describe(*this, older);
+  }
+
   // Complains about keys that no field or group took.
   void reject_unknown() const;
 

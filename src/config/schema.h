@@ -13,6 +13,7 @@ namespace tessera {
 //   template <class V> void describe(V& v, ResizeConfig& c) {
 //     v.field("size", c.size, "target size", at_least(1));
 //     v.group("window", c.window, "sliding window");
+//     v.aliases("size", OlderKeys{});  // fields of another struct that stand for `size`; who reads the config translates them
 //   }
 //
 // names every field with its help line and its check. Visitors do the rest: ConfigReader parses and validates, ConfigWriter
@@ -20,7 +21,7 @@ namespace tessera {
 // anywhere.
 //
 // Field types: bool, int64_t, uint64_t (seeds), double, std::string, Size, Duration, enums with EnumNames, std::vector and
-// std::optional of these, std::vector of tagged unions (transforms), std::map<std::string, ...>.
+// std::optional of these, std::vector of tagged unions (transforms, loss terms), std::map<std::string, ...>.
 
 // The allowed range of a number (of each number of a list).
 struct Check {

@@ -89,6 +89,7 @@ std::string ConfigWriter::text_of(const Node& value) {
 std::string to_yaml(const std::vector<SchemaLine>& lines) {
   std::string text;
   for (const SchemaLine& line : lines) {
+    if (!line.alias_of.empty()) continue;
     text += fmt::format("{:{}}{}:{}\n", "", line.depth * 2, line.name, line.is_group ? "" : " " + line.value);
   }
   return text;

@@ -23,6 +23,7 @@ struct SchemaLine {
   std::string range;  // "> 0", "0..1"
   int depth = 0;
   bool is_group = false;
+  std::string alias_of;  // the key that this one is an older form of; such a line has no value of its own
 };
 
 // Walks a config struct and lists its fields with their present values; see Note [One schema].
@@ -37,12 +38,22 @@ class ConfigWriter {
 
   template <class T>
   void field(const char* name, T& value, const char* help, Check check = any()) {
-    lines_.push_back({prefix_ + name, name, type_of(value), text_of(value), help, range_text(check), depth_, false});
+    lines_.push_back({prefix_ + name, name, type_of(value), text_of(value), help, range_text(check), depth_, false, ""});
+  }
+
+  template <class T>
+  void aliases(const char* name, T older) {
+    const size_t first = lines_.size();
+    describe(*this, older);
+    for (size_t i = first; i < lines_.size(); ++i) {
+      lines_[i].value = "~";
+      lines_[i].alias_of = prefix_ + name;
+    }
   }
 
   template <class T>
   void group(const char* name, T& value, const char* help) {
-    lines_.push_back({prefix_ + name, name, "", "", help, "", depth_, true});
+    lines_.push_back({prefix_ + name, name, "", "", help, "", depth_, true, ""});
     const std::string outer = prefix_;
     prefix_ += std::string(name) + ".";
     ++depth_;
@@ -50,6 +61,8 @@ class ConfigWriter {
     --depth_;
     prefix_ = outer;
   }
+
+  static std::string text_of(const Node& value);  // in flow style
 
  private:
   static std::string range_text(const Check& check);
@@ -94,7 +107,6 @@ class ConfigWriter {
   static std::string text_of(const Duration& value) { return value.text(); }
   static std::string text_of(const std::map<int64_t, int64_t>& value);
   static std::string text_of(const std::map<std::string, double>& value);
-  static std::string text_of(const Node& value);  // in flow style
   template <NamedEnum E>
   static std::string text_of(const E& value) {
     return std::string(name_of(value));
@@ -109,7 +121,7 @@ class ConfigWriter {
     for (const T& item : value) all += (all.empty() ? "" : ", ") + text_of(item);
     return "[" + all + "]";
   }
-  // A transform in flow style: {random_crop: {size: 128, ...}}.
+  // A tagged entry in flow style: {random_crop: {size: 128, ...}}.
   template <class... Options>
   static std::string text_of(const std::variant<Options...>& value) {
     return std::visit(

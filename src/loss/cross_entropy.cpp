@@ -28,10 +28,8 @@ at::Tensor near_one(std::vector<double> weights) {
 
 }  // namespace
 
-CrossEntropyTerm::CrossEntropyTerm(std::string_view name, const std::vector<double>& class_weights, double label_smoothing,
-                                   LossMean mean)
-    : name_(name),
-      class_weights_(near_one(class_weights)),
+CrossEntropyTerm::CrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing, LossMean mean)
+    : class_weights_(near_one(class_weights)),
       label_smoothing_(label_smoothing),
       weight_scale_(std::ldexp(1.0, exponent_to_one(class_weights))),
       mean_(mean) {}
@@ -61,7 +59,7 @@ at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& cl
     options.class_weights = class_weights;
     options.label_smoothing = label_smoothing_;
     options.other_labels = scores.targets().other;
-    options.mix_weight = scores.targets().share;
+    options.mix_weight = scores.targets().mix_weight;
     return upsample_cross_entropy(scores.logits(), scores.labels(), options);
   }
   const at::Tensor& log_probs = scores.log_probs();

@@ -12,10 +12,8 @@ namespace tessera {
 class CrossEntropyTerm final : public PixelMeanTerm {
  public:
   // class_weights: one per class, or empty for all 1.
-  CrossEntropyTerm(std::string_view name, const std::vector<double>& class_weights, double label_smoothing,
-                   LossMean mean = LossMean::kLabelled);
+  CrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing, LossMean mean = LossMean::kLabelled);
 
-  std::string_view name() const override { return name_; }
   at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
   bool takes_classifier() const override { return true; }
 
@@ -23,7 +21,6 @@ class CrossEntropyTerm final : public PixelMeanTerm {
   at::Tensor divisor(const LossContext& context, const at::Tensor& class_weights) const;
   at::Tensor sum(const PixelScores& scores, const at::Tensor& class_weights) const;  // over the pixels of the micro-batch
 
-  std::string_view name_;
   Constant class_weights_;  // (K) float64, undefined: all 1
   double label_smoothing_;
   double weight_scale_;  // of class_weights_ to those that were given

@@ -20,19 +20,19 @@ LossContext context_of(const PixelScores& scores) {
 }
 
 TEST(CrossEntropy, IsTheMeanOverLabelledPixels) {
-  const CrossEntropyTerm term("ce", {}, 0);
+  const CrossEntropyTerm term({}, 0);
   const double value = term.value(three_pixels(), context_of(three_pixels())).item<double>();
   EXPECT_NEAR(value, (std::log(2) + std::log(4)) / 2, 1e-15);
 }
 
 TEST(CrossEntropy, ClassWeightsAlsoWeighTheCount) {
-  const CrossEntropyTerm term("ce", {1, 3}, 0);
+  const CrossEntropyTerm term({1, 3}, 0);
   const double value = term.value(three_pixels(), context_of(three_pixels())).item<double>();
   EXPECT_NEAR(value, (std::log(2) + 3 * std::log(4)) / 4, 1e-15);
 }
 
 TEST(CrossEntropy, LabelSmoothingMixesInAllClasses) {
-  const CrossEntropyTerm term("ce", {}, 0.2);
+  const CrossEntropyTerm term({}, 0.2);
   const double value = term.value(three_pixels(), context_of(three_pixels())).item<double>();
   const double first = 0.9 * std::log(2) + 0.1 * std::log(2);
   const double second = 0.9 * std::log(4) + 0.1 * std::log(4.0 / 3);
@@ -40,7 +40,7 @@ TEST(CrossEntropy, LabelSmoothingMixesInAllClasses) {
 }
 
 TEST(CrossEntropy, ClassesOfWeightZeroAloneGiveZero) {
-  const CrossEntropyTerm term("ce", {0, 0}, 0);
+  const CrossEntropyTerm term({0, 0}, 0);
   EXPECT_EQ(term.value(three_pixels(), context_of(three_pixels())).item<double>(), 0);
 }
 
@@ -51,7 +51,7 @@ TEST(CrossEntropy, AClassifierInPlaceOfLogitsGivesTheSame) {
   const PixelClassifier classifier{features, at::eye(2, 8, at::kBFloat16).view({2, 8, 1, 1}), at::zeros({2})};
   const at::Tensor labels = at::tensor({0, 1, -1}, at::kLong).view({1, 1, 3});
   const PixelScores scores(logits, labels);
-  const CrossEntropyTerm term("ce", {1, 3}, 0.1);
+  const CrossEntropyTerm term({1, 3}, 0.1);
   EXPECT_TRUE(term.takes_classifier());
   EXPECT_NEAR(term.value(scores, context_of(scores)).item<double>(),
               term.value(PixelScores(classifier, labels), context_of(scores)).item<double>(), 1e-6);

@@ -48,13 +48,13 @@ at::Tensor plain_sums(const PixelScores& scores) {
 at::Tensor DiceTerm::prediction_sums(const PixelScores& scores) const {
   const Targets& targets = scores.targets();
   if (!targets.mixed()) return plain_sums(scores);
-  // A sum over several images has no place for their shares, so it goes image by image.
+  // A sum over several images has no place for their weights, so it goes image by image.
   at::Tensor total;
   for (int64_t i = 0; i < scores.logits().size(0); ++i) {
     const Targets own = targets.narrow(i, 1);
     const at::Tensor logits = scores.logits().narrow(0, i, 1);
-    const at::Tensor sums =
-        own.share * plain_sums(PixelScores(logits, own.labels)) + (1 - own.share) * plain_sums(PixelScores(logits, own.other));
+    const at::Tensor sums = own.mix_weight * plain_sums(PixelScores(logits, own.labels)) +
+                            (1 - own.mix_weight) * plain_sums(PixelScores(logits, own.other));
     total = total.defined() ? total + sums : sums;
   }
   return total;
@@ -70,12 +70,13 @@ at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context
     return dice_of(own, context.sums, smooth_, first_class_).value;
   }
   // The linearisation of Note [Exact over micro-batches]: the gradient at the global sums times this micro-batch's sums.
-  const Dice global = dice_of(context.prediction_sums, context.sums, smooth_, first_class_);
+  const at::Tensor sums = context.prediction_sums.view({2, -1});
+  const Dice global = dice_of(sums, context.sums, smooth_, first_class_);
   const at::Tensor grad_intersection = -2 * global.share / global.denominator;
   const at::Tensor grad_predicted = global.share * global.numerator / global.denominator.square();
   const at::Tensor grad_sums = at::stack({grad_intersection, grad_predicted});
   // A constant makes the values add up to the Dice loss too. It is dealt out by labelled pixels, which add up to 1.
-  const at::Tensor constant = global.value - (grad_sums * context.prediction_sums).sum();
+  const at::Tensor constant = global.value - (grad_sums * sums).sum();
   return (grad_sums * own).sum() + constant * (scores.labelled() / context.divisor());
 }
 

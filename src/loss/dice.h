@@ -11,8 +11,7 @@ class DiceTerm final : public LossTerm {
   // Classes before `first_class` are left out: with two classes from one logit, Dice is that of class 1.
   DiceTerm(double smooth, int first_class) : smooth_(smooth), first_class_(first_class) {}
 
-  std::string_view name() const override { return "dice"; }
-  bool needs_prediction_sums() const override { return true; }
+  int64_t num_prediction_sums(int num_classes) const override { return 2 * num_classes; }
 
   // (2, K) float64: I and P of this micro-batch.
   at::Tensor prediction_sums(const PixelScores& scores) const override;

@@ -4,12 +4,11 @@
 namespace tessera {
 
 // Focal loss (Lin et al., ICCV 2017) without alpha: the mean over pixels of -(1 - p)^gamma log p, p being the probability of
-// the pixel's label; see LossConfig::mean.
+// the pixel's label; see FocalConfig::mean.
 class FocalTerm final : public PixelMeanTerm {
  public:
   explicit FocalTerm(double gamma, LossMean mean = LossMean::kLabelled) : gamma_(gamma), mean_(mean) {}
 
-  std::string_view name() const override { return "focal"; }
   at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
 
  private:

@@ -11,16 +11,16 @@
 namespace tessera {
 namespace {
 
-bool has_cross_entropy(LossType type) {
-  switch (type) {
-    case LossType::kCe:
-    case LossType::kCeDice:
-    case LossType::kBce:
-    case LossType::kBceDice: return true;
-    case LossType::kDice:
-    case LossType::kFocal: return false;
-  }
-  fail("a loss type that is neither with nor without cross entropy");
+// One for each kind of options, bce having those of ce: where one is missing, make_loss does not compile. binary: the scores
+// are of one logit.
+std::unique_ptr<LossTerm> make_term(const CrossEntropyConfig& options, bool /*binary*/) {
+  return std::make_unique<CrossEntropyTerm>(options.class_weights, options.label_smoothing, options.mean);
+}
+std::unique_ptr<LossTerm> make_term(const DiceConfig& options, bool binary) {
+  return std::make_unique<DiceTerm>(options.smooth, binary ? 1 : 0);
+}
+std::unique_ptr<LossTerm> make_term(const FocalConfig& options, bool /*binary*/) {
+  return std::make_unique<FocalTerm>(options.gamma, options.mean);
 }
 
 // The weighted sum of some terms over scores made once.
@@ -28,51 +28,63 @@ class SumLoss final : public Loss {
  public:
   SumLoss(int num_classes, int logit_channels) : num_classes_(num_classes), logit_channels_(logit_channels) {}
 
-  void add(double weight, std::unique_ptr<LossTerm> term) { terms_.emplace_back(weight, std::move(term)); }
+  void add(double weight, std::unique_ptr<LossTerm> term) {
+    const int64_t count = term->num_prediction_sums(num_classes_);
+    terms_.push_back({weight, std::move(term), num_sums_, count});
+    num_sums_ += count;
+  }
 
   LossContext prepare(const Targets& targets) const override {
     return {count_labels(targets, num_classes_), at::Tensor(), targets.labels.numel()};
   }
 
-  bool needs_prediction_sums() const override {
-    for (const auto& [weight, term] : terms_) {
-      if (term->needs_prediction_sums()) return true;
-    }
-    return false;
-  }
+  bool needs_prediction_sums() const override { return num_sums_ > 0; }
 
   at::Tensor prediction_sums(const at::Tensor& logits, const Targets& targets) const override {
     const c10::NoGradGuard no_grad;
     const PixelScores scores = score(logits, targets);
-    for (const auto& [weight, term] : terms_) {
-      if (term->needs_prediction_sums()) return term->prediction_sums(scores);
+    std::vector<at::Tensor> parts;
+    for (const Summand& summand : terms_) {
+      if (summand.num_sums > 0) parts.push_back(summand.term->prediction_sums(scores).flatten());
     }
-    return {};
+    if (parts.empty()) return {};
+    return parts.size() == 1 ? parts[0] : at::cat(parts);
   }
 
-  LossTerms micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const override {
+  LossValue micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const override {
     return sum_terms(score(logits, targets), context);
   }
 
   bool takes_classifier() const override {
-    return logit_channels_ > 1 && terms_.size() == 1 && terms_[0].second->takes_classifier();
+    return logit_channels_ > 1 && terms_.size() == 1 && terms_[0].term->takes_classifier();
   }
 
-  LossTerms micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const override {
+  LossValue micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const override {
     check_channels(classifier.weight.size(0));
     return sum_terms(PixelScores(classifier, targets), context);
   }
 
  private:
-  LossTerms sum_terms(const PixelScores& scores, const LossContext& context) const {
-    LossTerms result;
-    for (const auto& [weight, term] : terms_) {
-      const at::Tensor value = term->value(scores, context);
-      result.parts.emplace_back(term->name(), value.detach());
-      const at::Tensor weighted = weight == 1 ? value : weight * value;
+  struct Summand {
+    double weight;
+    std::unique_ptr<LossTerm> term;
+    int64_t first_sum, num_sums;  // its part of the prediction sums
+  };
+
+  LossValue sum_terms(const PixelScores& scores, const LossContext& context) const {
+    LossValue result;
+    for (const Summand& summand : terms_) {
+      const at::Tensor value = summand.term->value(scores, context_of(summand, context));
+      const at::Tensor weighted = summand.weight == 1 ? value : summand.weight * value;
       result.value = result.value.defined() ? result.value + weighted : weighted;
     }
     return result;
+  }
+
+  static LossContext context_of(const Summand& summand, const LossContext& context) {
+    LossContext own = context;
+    if (own.prediction_sums.defined()) own.prediction_sums = own.prediction_sums.narrow(0, summand.first_sum, summand.num_sums);
+    return own;
   }
 
   PixelScores score(const at::Tensor& logits, const Targets& targets) const {
@@ -86,23 +98,27 @@ class SumLoss final : public Loss {
 
   int num_classes_;
   int logit_channels_;
-  std::vector<std::pair<double, std::unique_ptr<LossTerm>>> terms_;  // at most one needs prediction sums
+  std::vector<Summand> terms_;
+  int64_t num_sums_ = 0;  // of all terms
 };
 
-void check_options(const LossConfig& config, int num_classes) {
-  const auto type = name_of(config.type);
-  TSR_CHECK_USAGE(is_binary(config.type) ? num_classes == 2 : num_classes >= 2,
-                  "loss.type {} needs {} classes, the data set has {}; {}", type,
-                  is_binary(config.type) ? "exactly 2" : "2 or more", num_classes,
-                  is_binary(config.type) ? "use ce instead of bce, or data.labels.binary" : "name the background too");
-  TSR_CHECK_USAGE(config.class_weights.empty() || config.class_weights.size() == static_cast<size_t>(num_classes),
-                  "expected {} loss.class_weights, one per class, got {}", num_classes, config.class_weights.size());
-  TSR_CHECK_USAGE(config.class_weights.empty() || has_cross_entropy(config.type),
-                  "loss.class_weights act on cross entropy; loss.type {} has none: remove them or use ce or ce_dice", type);
-  TSR_CHECK_USAGE(config.label_smoothing == 0 || has_cross_entropy(config.type),
-                  "loss.label_smoothing acts on cross entropy; loss.type {} has none: remove it or use ce or ce_dice", type);
-  TSR_CHECK_USAGE(config.mean == LossMean::kLabelled || config.type != LossType::kDice,
-                  "loss.mean=all is for a mean over pixels; loss.type dice has none: remove it or use ce, ce_dice or focal");
+void check_classes(const LossConfig& config, int num_classes) {
+  const bool binary = is_binary(config);
+  TSR_CHECK_USAGE(binary ? num_classes == 2 : num_classes >= 2, "{} needs {} classes, the data set has {}; {}",
+                  binary ? "bce in loss.terms" : "the loss", binary ? "exactly 2" : "2 or more", num_classes,
+                  binary ? "use ce instead of bce, or data.labels.binary" : "name the background too");
+  for (size_t i = 0; i < config.terms.size(); ++i) {
+    std::visit(
+        [&](const auto& options) {
+          if constexpr (requires { options.class_weights; }) {
+            const size_t count = options.class_weights.size();
+            TSR_CHECK_USAGE(count == 0 || count == static_cast<size_t>(num_classes),
+                            "expected {} class_weights in loss.terms.{}.{}, one per class, got {}", num_classes, i,
+                            options.kName, count);
+          }
+        },
+        config.terms[i]);
+  }
 }
 
 }  // namespace
@@ -121,18 +137,11 @@ at::Tensor LossContext::all_pixels() const {
 }
 
 std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes) {
-  check_options(config, num_classes);
-  const bool binary = is_binary(config.type);
-  const bool combined = config.type == LossType::kCeDice || config.type == LossType::kBceDice;
+  check_terms(config);
+  check_classes(config, num_classes);
   auto loss = std::make_unique<SumLoss>(num_classes, logit_channels(config, num_classes));
-  if (has_cross_entropy(config.type)) {
-    loss->add(combined ? config.ce_weight : 1.0, std::make_unique<CrossEntropyTerm>(binary ? "bce" : "ce", config.class_weights,
-                                                                                    config.label_smoothing, config.mean));
-  }
-  if (config.type == LossType::kFocal) loss->add(1.0, std::make_unique<FocalTerm>(config.focal_gamma, config.mean));
-  if (combined || config.type == LossType::kDice) {
-    loss->add(combined ? config.dice_weight : 1.0, std::make_unique<DiceTerm>(config.dice_smooth, binary ? 1 : 0));
-  }
+  for (const LossTermConfig& term : config.terms)
+    std::visit([&](const auto& options) { loss->add(options.weight, make_term(options, is_binary(config))); }, term);
   return loss;
 }
 

@@ -2,9 +2,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "config/loss_config.h"
 #include "kernels/loss/classifier_loss.h"
@@ -26,13 +23,14 @@ namespace tessera {
 //
 // The values then add up to the loss of the global batch and the gradients to its gradient. Cross entropy divides by counts
 // of labels, which are known before any forward pass. Dice is a ratio of sums over predictions, so it is replaced by its
-// linearisation at the global sums: the same gradient, and additive. One micro-batch per rank needs no second forward
-// pass: its logits serve both loops. A model's auxiliary logits have sums of their own: copy the context for each output.
+// linearisation at the global sums: the same gradient, and additive. Each term that needs such sums has its own part of
+// them. One micro-batch per rank needs no second forward pass: its logits serve both loops. A model's auxiliary logits have
+// sums of their own: copy the context for each output.
 
 // Sums over the labels, and where needed the predictions, of the global batch.
 struct LossContext {
-  at::Tensor sums;             // (num_classes) float64: labelled pixels per class, or shares of them
-  at::Tensor prediction_sums;  // float64; undefined: the micro-batch is the global batch
+  at::Tensor sums;             // (num_classes) float64: labelled pixels per class, or parts of them
+  at::Tensor prediction_sums;  // float64, one row, term after term; undefined: the micro-batch is the global batch
   int64_t pixels = 0;          // of the labels `prepare` saw, ignored ones included
   int64_t batch_pixels = 0;    // of the labels of the global batch; 0: those are the ones that `prepare` saw
 
@@ -41,15 +39,15 @@ struct LossContext {
   at::Tensor all_pixels() const;  // float64 scalar: of the global batch
 };
 
-// A micro-batch's share of the loss of the global batch.
-struct LossTerms {
-  at::Tensor value;                                            // float64 scalar with gradient: what to call backward on
-  std::vector<std::pair<std::string_view, at::Tensor>> parts;  // ("ce", ...), ("dice", ...): unweighted, detached, additive
+// A micro-batch's part of the loss of the global batch.
+struct LossValue {
+  at::Tensor value;  // float64 scalar with gradient: what to call backward on
 };
 
 // Logits are (N, C, h, w) of any float type, at the model's own resolution: they are upsampled (bilinear, align_corners false)
-// to the size of the labels. Labels are (N, H, W) integers: 0 .. num_classes - 1 or kIgnoreLabel. Computes in float32, or
-// float64 for float64 logits. A batch without a labelled pixel has loss 0 and gradient 0. Immutable, so threads may share one.
+// to the size of the labels. Labels are (N, H, W) integers: 0 .. num_classes - 1 or kIgnoreLabel, as check_label_range made
+// sure of. Computes in float32, or float64 for float64 logits. A batch without a labelled pixel has loss 0 and gradient 0.
+// Immutable, so threads may share one.
 class Loss {
  public:
   virtual ~Loss() = default;
@@ -61,14 +59,14 @@ class Loss {
   virtual bool needs_prediction_sums() const = 0;
   virtual at::Tensor prediction_sums(const at::Tensor& logits, const Targets& targets) const = 0;
 
-  virtual LossTerms micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const = 0;
+  virtual LossValue micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const = 0;
 
   // Whether a model may leave its last 1x1 convolution to the loss: then logits at full resolution are never stored.
   virtual bool takes_classifier() const = 0;
-  virtual LossTerms micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const = 0;
+  virtual LossValue micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const = 0;
 };
 
-// Throws Error when options do not fit the type or the number of classes.
+// The weighted sum of the terms. Throws UsageError when they do not fit one another or the number of classes.
 std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes);
 
 }  // namespace tessera

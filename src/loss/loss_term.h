@@ -1,24 +1,22 @@
 #pragma once
-#include <string_view>
-
 #include "loss/loss.h"
 #include "loss/pixel_scores.h"
 
 namespace tessera {
 
-// One summand of a loss, e.g. Dice in ce_dice. See Note [Exact over micro-batches].
+// One summand of a loss, before its weight. See Note [Exact over micro-batches]; docs/training.md says how to add one.
 class LossTerm {
  public:
   virtual ~LossTerm() = default;
 
-  virtual std::string_view name() const = 0;
-
-  // float64 scalar with gradient: this micro-batch's share of the term's value for the global batch.
+  // float64 scalar with gradient: this micro-batch's part of the term's value for the global batch. context.prediction_sums are
+  // the term's own, as one row of numbers, or undefined where `scores` are of the whole global batch.
   virtual at::Tensor value(const PixelScores& scores, const LossContext& context) const = 0;
 
-  // Undefined for a term that needs none.
+  // How many sums over the predictions of the global batch the gradient depends on; 0: none.
+  virtual int64_t num_prediction_sums(int num_classes) const = 0;
+  // float64: that many sums over this micro-batch, in any shape. Undefined for a term that needs none.
   virtual at::Tensor prediction_sums(const PixelScores& scores) const = 0;
-  virtual bool needs_prediction_sums() const = 0;
 
   // Whether `value` can do with scores that have a classifier in place of logits.
   virtual bool takes_classifier() const { return false; }
@@ -27,8 +25,8 @@ class LossTerm {
 // A term that is a mean over pixels: it needs no more than the counts of the labels.
 class PixelMeanTerm : public LossTerm {
  public:
+  int64_t num_prediction_sums(int) const final { return 0; }
   at::Tensor prediction_sums(const PixelScores&) const final { return {}; }
-  bool needs_prediction_sums() const final { return false; }
 };
 
 }  // namespace tessera

@@ -6,7 +6,9 @@
 
 #include <cmath>
 
+#include "config/experiment.h"
 #include "core/error.h"
+#include "loss/pixel_scores.h"
 #include "support/derivative.h"
 #include "support/fixtures.h"
 #include "support/loss_inputs.h"
@@ -23,6 +25,12 @@ using testing::loss_logits;
 constexpr double kDoubleTolerance = 1e-12;
 // The same in float32, whose rounding is 6e-8 of values up to 2.
 constexpr double kFloatTolerance = 1e-6;
+
+LossConfig loss_of(const std::vector<LossTermConfig>& terms) {
+  LossConfig config;
+  config.terms = terms;
+  return config;
+}
 
 struct Result {
   double value = 0;
@@ -41,9 +49,9 @@ Result run_step(const Loss& loss, const at::Tensor& logits, const at::Tensor& la
   }
   Result result;
   for (int64_t i = 0; i < n; i += micro_batch) {
-    const LossTerms terms = loss.micro_loss(input.narrow(0, i, micro_batch), labels.narrow(0, i, micro_batch), context);
-    terms.value.backward();
-    result.value += terms.value.item<double>();
+    const LossValue loss_value = loss.micro_loss(input.narrow(0, i, micro_batch), labels.narrow(0, i, micro_batch), context);
+    loss_value.value.backward();
+    result.value += loss_value.value.item<double>();
   }
   result.gradient = input.grad();
   return result;
@@ -148,38 +156,74 @@ TEST(Loss, ExtremeLogitsGiveFiniteLossAndGradient) {
   }
 }
 
-TEST(Loss, PartsAreNamedUnweightedAndWithoutGradient) {
-  LossConfig config;
-  config.type = LossType::kCeDice;
-  config.ce_weight = 0.375;
-  config.dice_weight = 1.125;
-  const auto loss = make_loss(config, 5);
-  const at::Tensor logits = loss_logits(5, at::kDouble).requires_grad_();
-  const LossTerms terms = loss->micro_loss(logits, loss_labels(5), loss->prepare(loss_labels(5)));
-  ASSERT_EQ(terms.parts.size(), 2);
-  EXPECT_EQ(terms.parts[0].first, "ce");
-  EXPECT_EQ(terms.parts[1].first, "dice");
-  EXPECT_FALSE(terms.parts[0].second.requires_grad());
-  EXPECT_NEAR(terms.value.item<double>(),
-              0.375 * terms.parts[0].second.item<double>() + 1.125 * terms.parts[1].second.item<double>(), kDoubleTolerance);
+// Each old type by its keys and by its terms.
+TEST(Loss, OlderKeysAndTermsGiveTheSameBits) {
+  struct Forms {
+    int num_classes;
+    std::vector<std::string> keys;
+    const char* terms;
+  };
+  for (const Forms& forms : {
+           Forms{5, {"loss.type=ce", "loss.label_smoothing=0.1"}, "[{ce: {label_smoothing: 0.1}}]"},
+           Forms{5, {"loss.class_weights=[1,2,3,4,5]", "loss.mean=all"}, "[{ce: {class_weights: [1,2,3,4,5], mean: all}}]"},
+           Forms{5, {"loss.type=dice", "loss.dice_smooth=1", "loss.dice_weight=3"}, "[{dice: {smooth: 1}}]"},
+           Forms{5,
+                 {"loss.type=ce_dice", "loss.ce_weight=0.375", "loss.dice_weight=1.125", "loss.mean=all"},
+                 "[{ce: {weight: 0.375, mean: all}}, {dice: {weight: 1.125}}]"},
+           Forms{5, {"loss.type=focal", "loss.focal_gamma=1.5", "loss.mean=all"}, "[{focal: {gamma: 1.5, mean: all}}]"},
+           Forms{2, {"loss.type=bce", "loss.class_weights=[1,3]"}, "[{bce: {class_weights: [1,3]}}]"},
+           Forms{2,
+                 {"loss.type=bce_dice", "loss.ce_weight=0.3", "loss.dice_smooth=0.1"},
+                 "[{bce: {weight: 0.3}}, {dice: {smooth: 0.1}}]"},
+       }) {
+    const LossConfig old_form = load_experiment("", forms.keys).loss;
+    const LossConfig new_form = load_experiment("", {std::string("loss.terms=") + forms.terms}).loss;
+    const at::Tensor labels = loss_labels(forms.num_classes);
+    const at::Tensor logits = loss_logits(logit_channels(new_form, forms.num_classes), at::kDouble);
+    for (const int64_t micro_batch : {1, 2, 4}) {
+      const Result a = run_step(*make_loss(old_form, forms.num_classes), logits, labels, micro_batch),
+                   b = run_step(*make_loss(new_form, forms.num_classes), logits, labels, micro_batch);
+      EXPECT_EQ(a.value, b.value) << forms.terms;
+      EXPECT_TRUE(a.gradient.equal(b.gradient)) << forms.terms;
+    }
+  }
+}
+
+TEST(Loss, TheExampleOfTheDocs) {                             // docs/training.md
+  const at::Tensor probs = at::tensor({0.5, 0.25, 0.25, 0.9,  //
+                                       0.25, 0.5, 0.5, 0.05,  //
+                                       0.25, 0.25, 0.25, 0.05},
+                                      at::kDouble)
+                               .view({1, 3, 1, 4});
+  const at::Tensor labels = at::tensor({0, 0, 1, -1}, at::kLong).view({1, 1, 4});
+  const auto loss = make_loss(load_experiment("", {"loss.terms=[ce, {dice: {weight: 3, smooth: 1e-5}}]"}).loss, 3);
+  const double value = loss->micro_loss(probs.log(), labels, loss->prepare(labels)).value.item<double>();
+  EXPECT_NEAR(value, 4 * std::log(2) / 3 + 3 * (0.5 + 5.0 / 9) / 2, 2e-5);  // 1e-5 is smooth
+  EXPECT_NEAR(value, 2.508, 5e-4);
+}
+
+TEST(Loss, EachTermHasItsPartOfThePredictionSums) {
+  const auto both = make_loss(loss_of({DiceConfig{.smooth = 1}, FocalConfig{}, DiceConfig{}}), 5),
+             one = make_loss(loss_of({DiceConfig{}}), 5);
+  const at::Tensor logits = loss_logits(5, at::kDouble), labels = loss_labels(5);
+  const at::Tensor sums = one->prediction_sums(logits, labels);
+  EXPECT_EQ(sums.sizes(), (std::vector<int64_t>{10}));
+  EXPECT_TRUE(both->prediction_sums(logits, labels).equal(at::cat({sums, sums})));
+  EXPECT_FALSE(make_loss(loss_of({FocalConfig{}, CrossEntropyConfig{}}), 5)->needs_prediction_sums());
 }
 
 TEST(Loss, DiceOfAMicroBatchWithoutTheOthersIsRefused) {
-  LossConfig config;
-  config.type = LossType::kDice;
-  const auto loss = make_loss(config, 5);
+  const auto loss = make_loss(loss_of({DiceConfig{}}), 5);
   const LossContext context = loss->prepare(loss_labels(5));
   EXPECT_THROW(loss->micro_loss(loss_logits(5, at::kDouble).narrow(0, 0, 2), loss_labels(5).narrow(0, 0, 2), context), Error);
 }
 
 // Weights of one over a class's count of pixels, or of another unit: none is too small or too large for half precision.
 TEST(Loss, OnlyTheRatiosOfClassWeightsMatter) {
-  LossConfig config;
-  config.class_weights = {1, 2, 0.5, 3, 1.5};
   const auto run = [&](double factor, at::ScalarType type) {
-    LossConfig scaled = config;
+    CrossEntropyConfig scaled{.class_weights = {1, 2, 0.5, 3, 1.5}};
     for (double& weight : scaled.class_weights) weight *= factor;
-    return run_step(*make_loss(scaled, 5), loss_logits(5, type), loss_labels(5), 4);
+    return run_step(*make_loss(loss_of({scaled}), 5), loss_logits(5, type), loss_labels(5), 4);
   };
   for (const double factor : {std::ldexp(1, -40), std::ldexp(1, 40)}) {
     const Result one = run(1, at::kHalf), other = run(factor, at::kHalf);
@@ -189,45 +233,23 @@ TEST(Loss, OnlyTheRatiosOfClassWeightsMatter) {
   EXPECT_LT(largest_difference(run(1e-9, at::kDouble).gradient, run(1, at::kDouble).gradient), 1e-16);
 }
 
-TEST(Loss, OptionsThatDoNotFitAreRefused) {
-  LossConfig config;
-  config.class_weights = {1, 2};
-  EXPECT_THROW(make_loss(config, 3), UsageError);
-  config.type = LossType::kFocal;
-  EXPECT_THROW(make_loss(config, 2), UsageError);
-  config.class_weights.clear();
-  config.label_smoothing = 0.1;
-  EXPECT_THROW(make_loss(config, 2), UsageError);
-  LossConfig dice;
-  dice.type = LossType::kDice;
-  dice.mean = LossMean::kAll;
-  EXPECT_THROW(make_loss(dice, 2), UsageError);
-  LossConfig binary;
-  binary.type = LossType::kBce;
-  EXPECT_THROW(make_loss(binary, 3), UsageError);
+TEST(Loss, TermsThatDoNotFitAreRefused) {
+  const CrossEntropyConfig weighted{.class_weights = {1, 2}};
+  EXPECT_THROW(make_loss(loss_of({weighted}), 3), UsageError);
+  EXPECT_THROW(make_loss(loss_of({DiceConfig{}, weighted}), 3), UsageError);
+  EXPECT_NO_THROW(make_loss(loss_of({DiceConfig{}, BinaryCrossEntropyConfig{weighted}}), 2));
+  EXPECT_THROW(make_loss(loss_of({BinaryCrossEntropyConfig{}}), 3), UsageError);
+  EXPECT_THROW(make_loss(loss_of({BinaryCrossEntropyConfig{}, CrossEntropyConfig{}}), 2), UsageError);
+  EXPECT_THROW(make_loss(loss_of({}), 2), UsageError);
   EXPECT_THROW(make_loss(LossConfig{}, 1), UsageError);
 }
 
-// By the terms that a loss says it is made of: a type whose cross entropy was forgotten would lack its part.
-TEST(Loss, CrossEntropyIsInTheTypesThatAreNamedAfterIt) {
-  for (size_t i = 0; i < EnumNames<LossType>::names.size(); ++i) {
-    LossConfig config;
-    config.type = static_cast<LossType>(i);
-    const std::string name(name_of(config.type));
-    const auto loss = make_loss(config, 2);
-    const at::Tensor labels = loss_labels(2);
-    const LossTerms terms =
-        loss->micro_loss(loss_logits(logit_channels(config, 2), at::kDouble), labels, loss->prepare(labels));
-    std::string joined;
-    for (const auto& [part, value] : terms.parts) joined += (joined.empty() ? "" : "_") + std::string(part);
-    EXPECT_EQ(joined, name);
-  }
-}
-
 TEST(Loss, LabelsOutOfRangeAndLogitsOfOtherShapeAreRefused) {
+  EXPECT_THROW(check_label_range(at::full({1, 2, 2}, 5, at::kShort), 5), Error);
+  EXPECT_THROW(check_label_range(at::full({1, 2, 2}, 255, at::kShort), 5), Error);
+  EXPECT_THROW(check_label_range(at::full({1, 2, 2}, -2, at::kShort), 5), Error);
+  EXPECT_NO_THROW(check_label_range(loss_labels(5), 5));
   const auto loss = make_loss(LossConfig{}, 5);
-  EXPECT_THROW(loss->prepare(at::full({1, 2, 2}, 5, at::kShort)), Error);
-  EXPECT_THROW(loss->prepare(at::full({1, 2, 2}, 255, at::kShort)), Error);
   const LossContext context = loss->prepare(loss_labels(5));
   EXPECT_THROW(loss->micro_loss(loss_logits(4, at::kFloat), loss_labels(5), context), Error);
   EXPECT_THROW(loss->micro_loss(loss_logits(5, at::kFloat), loss_labels(5).narrow(0, 0, 2), context), Error);

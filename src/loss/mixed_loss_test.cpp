@@ -1,4 +1,5 @@
-// Losses of samples that MixUp blended: two labels for each pixel.
+// Losses against the formula of each term, everything stored, with torch's gradient: of samples that MixUp blended (two labels
+// for each pixel) and of those it did not, of one head and of two.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -29,46 +30,77 @@ struct Case {
   }
 };
 
-LossConfig of_type(LossType type) {
+Case case_of(const char* name, const std::vector<LossTermConfig>& terms, int num_classes = 5) {
   LossConfig config;
-  config.type = type;
-  return config;
+  config.terms = terms;
+  return {name, config, num_classes};
 }
 
 std::vector<Case> cases() {
-  LossConfig weighted = of_type(LossType::kCe), both = of_type(LossType::kCeDice), binary = of_type(LossType::kBce);
-  weighted.class_weights = {1, 2, 0.5, 3, 1.5};
-  weighted.label_smoothing = binary.label_smoothing = 0.1;
-  both.ce_weight = 0.4;
-  both.dice_weight = 1.1;
-  return {{"ce", of_type(LossType::kCe), 5},           {"weighted ce", weighted, 5},
-          {"dice", of_type(LossType::kDice), 5},       {"ce_dice", both, 5},
-          {"focal", of_type(LossType::kFocal), 5},     {"bce", binary, 2},
-          {"bce_dice", of_type(LossType::kBceDice), 2}};
+  const CrossEntropyConfig ce, weighted{.class_weights = {1, 2, 0.5, 3, 1.5}, .label_smoothing = 0.1};
+  const BinaryCrossEntropyConfig bce, smoothed{{.label_smoothing = 0.1}};
+  const DiceConfig dice;
+  const FocalConfig focal;
+  return {case_of("ce", {ce}),
+          case_of("weighted ce", {weighted}),
+          case_of("dice", {dice}),
+          case_of("ce_dice", {CrossEntropyConfig{.weight = 0.4}, DiceConfig{.weight = 1.1}}),
+          case_of("focal", {focal}),
+          case_of("bce", {smoothed}, 2),
+          case_of("bce_dice", {bce, dice}, 2),
+          case_of("ce, dice, focal",
+                  {CrossEntropyConfig{.weight = 0.7, .class_weights = {1, 2, 0.5, 3, 1.5}, .label_smoothing = 0.1},
+                   DiceConfig{.weight = 1.3, .smooth = 1}, FocalConfig{.weight = 0.5, .gamma = 1.5}}),
+          case_of("dice, ce, dice", {DiceConfig{.weight = 0.6, .smooth = 1}, ce, DiceConfig{.weight = 2.5}}),
+          case_of("focal, bce, dice", {focal, BinaryCrossEntropyConfig{{.weight = 0.2}}, dice}, 2)};
 }
+
+// Of a model with two heads, the second at another resolution.
+struct Head {
+  at::Tensor logits;
+  double weight = 1;
+};
 
 struct Result {
   double value = 0;
-  at::Tensor gradient;
+  at::Tensor gradient;  // of the logits of all heads, one after another
 };
 
+at::Tensor gradients_of(const std::vector<at::Tensor>& inputs) {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& input : inputs) gradients.push_back(input.grad().flatten());
+  return at::cat(gradients);
+}
+
 // One step as in Note [Exact over micro-batches].
-Result run_step(const Loss& loss, const at::Tensor& logits, const Targets& targets, int64_t micro_batch) {
-  const at::Tensor input = logits.detach().clone().requires_grad_();
-  LossContext context = loss.prepare(targets);
-  const int64_t n = logits.size(0);
-  if (loss.needs_prediction_sums() && micro_batch < n) {
+Result run_step(const Loss& loss, const std::vector<Head>& heads, const Targets& targets, int64_t micro_batch) {
+  const int64_t n = targets.labels.size(0);
+  std::vector<at::Tensor> inputs;
+  std::vector<LossContext> contexts;
+  for (const Head& head : heads) {
+    inputs.push_back(head.logits.detach().clone().requires_grad_());
+    contexts.push_back(loss.prepare(targets));
+  }
+  for (size_t k = 0; k < heads.size() && loss.needs_prediction_sums() && micro_batch < n; ++k) {
     for (int64_t i = 0; i < n; i += micro_batch)
-      context.add_predictions(loss.prediction_sums(input.narrow(0, i, micro_batch), targets.narrow(i, micro_batch)));
+      contexts[k].add_predictions(loss.prediction_sums(inputs[k].narrow(0, i, micro_batch), targets.narrow(i, micro_batch)));
   }
   Result result;
   for (int64_t i = 0; i < n; i += micro_batch) {
-    const at::Tensor value = loss.micro_loss(input.narrow(0, i, micro_batch), targets.narrow(i, micro_batch), context).value;
-    value.backward();
-    result.value += value.item<double>();
+    for (size_t k = 0; k < heads.size(); ++k) {
+      const at::Tensor value =
+          heads[k].weight *
+          loss.micro_loss(inputs[k].narrow(0, i, micro_batch), targets.narrow(i, micro_batch), contexts[k]).value;
+      value.backward();
+      result.value += value.item<double>();
+    }
   }
-  result.gradient = input.grad();
+  result.gradient = gradients_of(inputs);
   return result;
+}
+
+Result run_step(const Loss& loss, const at::Tensor& logits, const Targets& targets, int64_t micro_batch) {
+  return run_step(loss, std::vector<Head>{{logits}}, targets, micro_batch);
 }
 
 // (N, K, H, W): one-hot vectors, zero where ignored.
@@ -78,47 +110,81 @@ at::Tensor one_hot(const at::Tensor& labels, int num_classes) {
          index.ne(kIgnoreLabel).unsqueeze(1);
 }
 
-// From vectors of targets, everything stored.
-Result plain(const Case& c) {
-  const LossConfig& o = c.config;
-  const Targets targets = c.targets();
-  const at::Tensor input = c.logits().requires_grad_(), share = targets.share.view({-1, 1, 1, 1});
-  const at::Tensor full = at::upsample_bilinear2d(input, targets.labels.sizes().slice(1), false);
-  const at::Tensor both = full.size(1) == 1 ? at::cat({at::zeros_like(full), full}, 1) : full;
-  const at::Tensor log_p = at::log_softmax(both, 1), p = log_p.exp();
-  const at::Tensor target =
-      share * one_hot(targets.labels, c.num_classes) + (1 - share) * one_hot(targets.other, c.num_classes);
-  const at::Tensor labelled = target.sum(1, /*keepdim=*/true);
-  const at::Tensor weights = o.class_weights.empty() ? at::ones({1, 1, 1, 1}, at::kDouble)
-                                                     : at::tensor(o.class_weights, at::kDouble).view({1, -1, 1, 1});
-  at::Tensor value = at::zeros({}, at::kDouble);
-  const bool combined = o.type == LossType::kCeDice || o.type == LossType::kBceDice;
-  if (o.type == LossType::kFocal) {
-    value = value + (target * (1 - p).pow(o.focal_gamma) * -log_p).sum() / target.sum();
-  } else if (o.type != LossType::kDice) {
+// The formulas of the terms, from vectors of targets.
+class Formulas {
+ public:
+  Formulas(const Case& c, const at::Tensor& logits, const Targets& targets) : num_classes_(c.num_classes) {
+    const at::Tensor full = at::upsample_bilinear2d(logits, targets.labels.sizes().slice(1), false);
+    binary_ = full.size(1) == 1;
+    log_p_ = at::log_softmax(binary_ ? at::cat({at::zeros_like(full), full}, 1) : full, 1);
+    p_ = log_p_.exp();
+    target_ = one_hot(targets.labels, num_classes_);
+    if (targets.mixed()) {
+      const at::Tensor weight = targets.mix_weight.view({-1, 1, 1, 1});
+      target_ = weight * target_ + (1 - weight) * one_hot(targets.other, num_classes_);
+    }
+    labelled_ = target_.sum(1, /*keepdim=*/true);
+  }
+
+  at::Tensor value(const CrossEntropyConfig& o) const {
+    const at::Tensor weights = o.class_weights.empty() ? at::ones({1, 1, 1, 1}, at::kDouble)
+                                                       : at::tensor(o.class_weights, at::kDouble).view({1, -1, 1, 1});
     const at::Tensor smooth =
-        (1 - o.label_smoothing) * target + o.label_smoothing / static_cast<double>(c.num_classes) * labelled;
-    value = value + (combined ? o.ce_weight : 1) * (smooth * weights * -log_p).sum() / (target * weights).sum();
+        (1 - o.label_smoothing) * target_ + o.label_smoothing / static_cast<double>(num_classes_) * labelled_;
+    return (smooth * weights * -log_p_).sum() / (target_ * weights).sum();
   }
-  if (combined || o.type == LossType::kDice) {
-    const at::Tensor truth = target.sum({0, 2, 3}), match = (p * target).sum({0, 2, 3}),
-                     predicted = (p * labelled).sum({0, 2, 3});
-    at::Tensor dice = 1 - (2 * match + o.dice_smooth) / (truth + predicted + o.dice_smooth);
-    dice = c.num_classes == 2 && o.type == LossType::kBceDice ? dice[1] : dice.masked_select(truth.gt(0)).mean();
-    value = value + (combined ? o.dice_weight : 1) * dice;
+  at::Tensor value(const FocalConfig& o) const { return (target_ * (1 - p_).pow(o.gamma) * -log_p_).sum() / target_.sum(); }
+  at::Tensor value(const DiceConfig& o) const {
+    const at::Tensor truth = target_.sum({0, 2, 3}), match = (p_ * target_).sum({0, 2, 3}),
+                     predicted = (p_ * labelled_).sum({0, 2, 3});
+    const at::Tensor dice = 1 - (2 * match + o.smooth) / (truth + predicted + o.smooth);
+    return binary_ ? dice[1] : dice.masked_select(truth.gt(0)).mean();
   }
-  value.backward();
-  return {value.item<double>(), input.grad()};
+
+ private:
+  int num_classes_;
+  bool binary_;
+  at::Tensor log_p_, p_, target_, labelled_;  // (N, K, H, W); labelled_ (N, 1, H, W)
+};
+
+Result plain(const Case& c, const std::vector<Head>& heads, const Targets& targets) {
+  at::Tensor total = at::zeros({}, at::kDouble);
+  std::vector<at::Tensor> inputs;
+  for (const Head& head : heads) {
+    inputs.push_back(head.logits.detach().clone().requires_grad_());
+    const Formulas formulas(c, inputs.back(), targets);
+    for (const LossTermConfig& term : c.config.terms) {
+      total = total + std::visit([&](const auto& o) { return head.weight * o.weight * formulas.value(o); }, term);
+    }
+  }
+  total.backward();
+  return {total.item<double>(), gradients_of(inputs)};
 }
 
 TEST(MixedLoss, IsThatOfVectorsOfTargetsOverAnyMicroBatches) {
   for (const Case& c : cases()) {
     const auto loss = make_loss(c.config, c.num_classes);
-    const Result expected = plain(c);
+    const Result expected = plain(c, {{c.logits()}}, c.targets());
     for (const int64_t micro_batch : {1, 2, 4}) {
       const Result result = run_step(*loss, c.logits(), c.targets(), micro_batch);
       EXPECT_NEAR(result.value, expected.value, kTolerance) << c.name << ", " << micro_batch;
       EXPECT_LT(largest_difference(result.gradient, expected.gradient), kTolerance) << c.name << ", " << micro_batch;
+    }
+  }
+}
+
+// An auxiliary head has prediction sums of its own.
+TEST(MixedLoss, TwoHeadsAreTheirFormulasOverAnyMicroBatches) {
+  for (const Case& c : cases()) {
+    const auto loss = make_loss(c.config, c.num_classes);
+    const std::vector<Head> heads{{c.logits()}, {c.logits().flip(0).narrow(2, 0, 2).narrow(3, 1, 3).contiguous(), 0.4}};
+    for (const Targets& targets : {c.targets(), Targets(c.targets().labels)}) {
+      const Result expected = plain(c, heads, targets);
+      for (const int64_t micro_batch : {1, 2, 4}) {
+        const Result result = run_step(*loss, heads, targets, micro_batch);
+        EXPECT_NEAR(result.value, expected.value, kTolerance) << c.name << ", " << micro_batch;
+        EXPECT_LT(largest_difference(result.gradient, expected.gradient), kTolerance) << c.name << ", " << micro_batch;
+      }
     }
   }
 }
@@ -154,7 +220,7 @@ TEST(MixedLoss, DividesByPartsOfAPixel) {
     few.other[1][0][0] = 1;
     Targets whole(few.other);
     const auto loss = make_loss(c.config, c.num_classes);
-    if (c.config.type == LossType::kDice || c.config.type == LossType::kCeDice || c.config.type == LossType::kBceDice) continue;
+    if (loss->needs_prediction_sums()) continue;  // Dice is no mean over pixels
     EXPECT_NEAR(run_step(*loss, c.logits(), few, 2).value, run_step(*loss, c.logits(), whole, 2).value, kTolerance) << c.name;
   }
 }

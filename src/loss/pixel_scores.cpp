@@ -18,8 +18,8 @@ PixelScores::PixelScores(const at::Tensor& logits, const Targets& targets) : log
 }
 
 at::Tensor PixelScores::sum(const std::function<at::Tensor(const at::Tensor& labels)>& values) const {
-  const at::Tensor first = sum_images(values(targets_.labels.to(at::kLong)), targets_.share);
-  return targets_.mixed() ? first + sum_images(values(targets_.other.to(at::kLong)), 1 - targets_.share) : first;
+  const at::Tensor first = sum_images(values(targets_.labels.to(at::kLong)), targets_.mix_weight);
+  return targets_.mixed() ? first + sum_images(values(targets_.other.to(at::kLong)), 1 - targets_.mix_weight) : first;
 }
 
 at::Tensor PixelScores::labelled() const {
@@ -41,17 +41,13 @@ at::Tensor sum_images(const at::Tensor& values, const at::Tensor& weights) {
 }
 
 at::Tensor count_labels(const Targets& targets, int num_classes) {
-  if (targets.labels.is_cpu()) {  // on a GPU looking would mean waiting
-    check_label_range(targets.labels, num_classes);
-    if (targets.mixed()) check_label_range(targets.other, num_classes);
-  }
   // Whole numbers below 2^53: float64 sums of them are exact in any order.
   if (!targets.mixed()) return label_counts(targets.labels, num_classes).narrow(0, 0, num_classes).to(at::kDouble);
-  const auto of_images = [&](const at::Tensor& labels, const at::Tensor& share) {
+  const auto of_images = [&](const at::Tensor& labels, const at::Tensor& weight) {
     const at::Tensor counts = image_label_counts(labels, num_classes).narrow(1, 0, num_classes).to(at::kDouble);
-    return (counts * share.unsqueeze(1)).sum(0);
+    return (counts * weight.unsqueeze(1)).sum(0);
   };
-  return of_images(targets.labels, targets.share) + of_images(targets.other, 1 - targets.share);
+  return of_images(targets.labels, targets.mix_weight) + of_images(targets.other, 1 - targets.mix_weight);
 }
 
 void check_label_range(const at::Tensor& labels, int num_classes) {

@@ -28,11 +28,11 @@ class PixelScores {
 
   const at::Tensor& log_probs() const;  // (N, K, H, W) float32 or float64, with gradient
 
-  // float64 scalar: the sum of what `values` gives for the pixels with labels (N, H, W) int64, where mixed by their shares.
+  // float64 scalar: the sum of what `values` gives for the pixels with labels (N, H, W) int64, where mixed by their weights.
   // Ignored pixels must have 0.
   at::Tensor sum(const std::function<at::Tensor(const at::Tensor& labels)>& values) const;
 
-  at::Tensor labelled() const;  // float64 scalar: how many pixels are, where mixed by their shares
+  at::Tensor labelled() const;  // float64 scalar: how many pixels are, where mixed by their weights
 
  private:
   PixelClassifier classifier_;
@@ -45,10 +45,11 @@ class PixelScores {
 // others are in the micro-batch. weights: (N) float64 of the images, or undefined: all 1.
 at::Tensor sum_images(const at::Tensor& values, const at::Tensor& weights = {});
 
-// (num_classes) float64: how many pixels have each label, where mixed by their shares. On a CPU checks their range.
+// (num_classes) float64: how many pixels have each label, where mixed by their weights. Labels that are no class count nowhere.
 at::Tensor count_labels(const Targets& targets, int num_classes);
 
-// Throws Error when a label is neither a class nor kIgnoreLabel.
+// Throws Error when a label is neither a class nor kIgnoreLabel. For labels on the CPU, as the loader gives them: on a GPU
+// looking would mean waiting.
 void check_label_range(const at::Tensor& labels, int num_classes);
 
 }  // namespace tessera

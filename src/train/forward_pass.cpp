@@ -20,7 +20,7 @@ void LossContexts::sum_predictions(Communicator& ranks) {
 }
 
 std::vector<at::Tensor*> PassInputs::tensors() {
-  return {&pixels, &targets.labels, &targets.other, &targets.share, &sample_keys, &contexts.main.sums, &contexts.aux.sums};
+  return {&pixels, &targets.labels, &targets.other, &targets.mix_weight, &sample_keys, &contexts.main.sums, &contexts.aux.sums};
 }
 
 ForwardPass::ForwardPass(const Experiment& experiment, SegmentationModel& model, const Loss& loss, at::Device device,

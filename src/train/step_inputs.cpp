@@ -19,11 +19,11 @@ at::Tensor predicted_part(const SegmentationModel& model, const at::Tensor& labe
 StepInputs::StepInputs(const Batch& loaded, int64_t step_, uint64_t seed, const SegmentationModel& model, int num_classes,
                        at::Device device, const std::vector<int64_t>& stand_ins)
     : step(step_), batch(loaded, device), sample_keys(upload(tessera::sample_keys(seed, step, loaded.draws), device)) {
-  if (device.is_cuda() && loaded.labels.is_cpu()) check_label_range(loaded.labels, num_classes);  // there it would mean waiting
+  if (loaded.labels.is_cpu()) check_label_range(loaded.labels, num_classes);  // all there are, also those of partners in MixUp
   targets.labels = predicted_part(model, batch.labels());
   if (batch.other_labels().defined()) {
     targets.other = predicted_part(model, batch.other_labels());
-    targets.share = batch.share();
+    targets.mix_weight = batch.mix_weight();
   }
   for (at::Tensor* labels : {&targets.labels, &targets.other}) {
     if (!labels->defined() || stand_ins.empty()) continue;

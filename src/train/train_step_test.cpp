@@ -66,9 +66,9 @@ TEST(TrainStep, SamplesThatComeAgainInABatchHaveDropoutOfTheirOwn) {
 
 // float64, so that only the order of sums differs: 1e-9 is far above its rounding and far below any real difference.
 TEST(TrainStep, MicroBatchChangesNothing) {
-  for (const char* loss : {"ce", "ce_dice", "dice", "focal"}) {
+  for (const char* loss : {"[ce]", "[ce, dice]", "[dice]", "[focal]"}) {
     const std::vector<std::string> common{"train.precision=fp64", "model.unet.dropout=0.3", "optimizer.clip_norm=0.5",
-                                          "optimizer.momentum=0.9", std::string("loss.type=") + loss};
+                                          "optimizer.momentum=0.9", std::string("loss.terms=") + loss};
     at::Tensor whole_buffers, part_buffers;
     const at::Tensor whole = weights_after(common, 6, &whole_buffers);
     for (const char* micro : {"train.micro_batch=4", "train.micro_batch=2"}) {
@@ -78,6 +78,20 @@ TEST(TrainStep, MicroBatchChangesNothing) {
       EXPECT_LT(relative_difference(whole_buffers, part_buffers), 1e-9) << loss << " " << micro;
     }
   }
+}
+
+// Two of the terms need sums over predictions, of both heads.
+TEST(TrainStep, MicroBatchChangesNothingWithSeveralTermsAnAuxiliaryHeadAndMixUp) {
+  const auto weights = [](const char* micro) {
+    return weights_of(
+        testing::small_model("pspnet", {"train.precision=fp64", "train.norm_group=2", "train.mixup.alpha=0.4", micro,
+                                        "loss.terms=[{ce: {weight: 0.5, label_smoothing: 0.1}}, dice, {focal: {gamma: 1.5}}, "
+                                        "{dice: {weight: 2, smooth: 1}}]"}),
+        3);
+  };
+  const at::Tensor whole = weights("train.micro_batch=0");
+  EXPECT_LT(relative_difference(whole, weights("train.micro_batch=4")), 1e-9);
+  EXPECT_LT(relative_difference(whole, weights("train.micro_batch=2")), 1e-9);
 }
 
 // lr_scaling only says how lr comes about: what it is multiplied by must not be seen anywhere else, as in the weight decay.
@@ -212,6 +226,19 @@ TEST(TrainStep, AllIgnoredBatchGivesZeroLossAndNoNaN) {
   TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU);
   EXPECT_EQ(step.run(batch, {0, 10, 2}).loss.item<double>(), 0.0);
   EXPECT_TRUE(step.arena().params().isfinite().all().item<bool>());
+}
+
+TEST(TrainStep, LabelsThatAreNoClassAreRefused) {
+  const Experiment e = tiny_experiment();
+  Batch batch = first_batch(e);
+  batch.labels[3][0][0] = 4;
+  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU);
+  try {
+    step.run(batch, 0, 10, 2);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("expected labels in -1..3, got"), std::string::npos) << error.what();
+  }
 }
 
 TEST(TrainStep, BinaryModelHasOneChannel) {

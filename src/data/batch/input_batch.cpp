@@ -60,7 +60,7 @@ void InputBatch::mix_labels(const Batch& batch, const at::Tensor& all) {
   labels_ = boxes ? at::where(in_boxes(0, count_), partners, own) : own;
   if (batch.blends || any([](const SampleMix& mix) { return mix.share < 1; })) {
     other_labels_ = partners;
-    share_ = mixes_.select(1, 2).contiguous();
+    mix_weight_ = mixes_.select(1, 2).contiguous();
   }
 }
 
@@ -89,8 +89,8 @@ at::Tensor InputBatch::mixed_with_tensor_operations(int64_t begin, int64_t end, 
   const auto normalized = [&](const at::Tensor& images) { return normalize_images(images, max_value_, config, compute); };
   const at::Tensor own = normalized(images_.narrow(0, begin, end - begin));
   const at::Tensor partners = normalized(images_.index_select(0, rows.select(1, 1).to(at::kLong)));
-  const at::Tensor share = rows.select(1, 2).to(compute).view({-1, 1, 1, 1});
-  const at::Tensor blended = own * share + partners * (1 - share);
+  const at::Tensor weight = rows.select(1, 2).to(compute).view({-1, 1, 1, 1});
+  const at::Tensor blended = own * weight + partners * (1 - weight);
   return at::where(in_boxes(begin, end).unsqueeze(1), partners, blended).to(type);
 }
 

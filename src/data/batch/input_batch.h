@@ -20,7 +20,7 @@ class InputBatch {
 
   const at::Tensor& labels() const { return labels_; }              // (N, H, W); where boxes are pasted, theirs
   const at::Tensor& other_labels() const { return other_labels_; }  // (N, H, W) of what is blended in; undefined: nothing is
-  const at::Tensor& share() const { return share_; }                // (N) float64 of `labels`, with `other_labels`
+  const at::Tensor& mix_weight() const { return mix_weight_; }      // (N) float64 of `labels`, with `other_labels`
 
  private:
   void mix_labels(const Batch& batch, const at::Tensor& all);
@@ -28,7 +28,7 @@ class InputBatch {
   at::Tensor mixed_with_tensor_operations(int64_t begin, int64_t end, const NormalizeConfig& config, at::ScalarType type) const;
 
   int64_t count_ = 0;
-  at::Tensor images_, labels_, other_labels_, share_;
+  at::Tensor images_, labels_, other_labels_, mix_weight_;
   at::Tensor mixes_, colors_;  // tables of kernels/pixels/augment_pixels.h; both undefined where nothing is left to do
   bool mixed_ = false;
   float max_value_ = 1;

@@ -28,7 +28,7 @@ TEST(InputBatch, LabelsOfBoxesArePastedAndThoseOfBlendsGiven) {
   EXPECT_EQ(input.size(), 2);
   EXPECT_TRUE(input.labels()[0].equal(batch.labels[0]));
   EXPECT_TRUE(input.other_labels()[0].equal(batch.labels[1]));
-  EXPECT_TRUE(input.share().equal(torch::tensor({0.75, 1.0}, torch::kDouble)));
+  EXPECT_TRUE(input.mix_weight().equal(torch::tensor({0.75, 1.0}, torch::kDouble)));
   at::Tensor pasted = batch.labels[1].clone();
   pasted.slice(0, 0, 3).slice(1, 2, 8).copy_(batch.labels[2].slice(0, 0, 3).slice(1, 2, 8));
   EXPECT_TRUE(input.labels()[1].equal(pasted));
@@ -40,7 +40,7 @@ TEST(InputBatch, OnlyBlendsHaveSecondLabels) {
   EXPECT_FALSE(InputBatch(batch, at::kCPU).other_labels().defined());
   batch.blends = true;  // others do: all batches of a run have the same tensors
   EXPECT_TRUE(InputBatch(batch, at::kCPU).other_labels().defined());
-  EXPECT_TRUE(InputBatch(batch, at::kCPU).share().equal(torch::ones({2}, torch::kDouble)));
+  EXPECT_TRUE(InputBatch(batch, at::kCPU).mix_weight().equal(torch::ones({2}, torch::kDouble)));
   batch.mixes.clear();
   const InputBatch plain(batch, at::kCPU);
   EXPECT_EQ(plain.size(), 3);

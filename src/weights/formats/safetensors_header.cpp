@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/error.h"
-#include "weights/formats/byte_reader.h"
 
 namespace tessera {
 namespace {
