@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr int64_t kLargest = int64_t{1} << 50;
+constexpr int64_t kLargestArray = int64_t{1} << 50;
 constexpr size_t kMostAxes = 64;
 
 // The text after `'key':` in the header, which is a Python dict such as
@@ -32,7 +32,7 @@ std::vector<int64_t> read_shape(std::string_view text, const std::string& name) 
     if (text.empty()) return sizes;
     int64_t side = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
-    TSR_CHECK(error == std::errc() && side >= 0 && side <= kLargest && sizes.size() < kMostAxes, "{}: impossible shape", name);
+    TSR_CHECK(error == std::errc() && side >= 0 && side <= kLargestArray && sizes.size() < kMostAxes, "{}: impossible shape", name);
     sizes.push_back(side);
     text.remove_prefix(static_cast<size_t>(end - text.data()));
   }
@@ -69,7 +69,7 @@ NpyHeader parse_npy_header(std::span<const uint8_t> file, const std::string& nam
     const size_t axis = fortran ? i : out.sizes.size() - 1 - i;
     out.strides[axis] = stride;
     count *= out.sizes[axis];
-    TSR_CHECK(out.sizes[axis] == 0 || stride <= kLargest / out.sizes[axis], "{}: impossible shape", name);
+    TSR_CHECK(out.sizes[axis] == 0 || stride <= kLargestArray / out.sizes[axis], "{}: impossible shape", name);
     stride *= std::max<int64_t>(out.sizes[axis], 1);
   }
   out.offset = in.position();
