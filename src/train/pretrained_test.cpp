@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "support/small_models.h"
 #include "weights/maps/key_map.h"
 

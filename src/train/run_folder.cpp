@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
-#include "infer/checkpoint_store.h"
+#include "infer/checkpoint/checkpoint_store.h"
 
 namespace tessera {
 namespace {
