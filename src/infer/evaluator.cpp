@@ -26,11 +26,14 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   const KeptCasts kept;
   OverlappedCounter counter(samples_.num_classes(), predictor.device());
   SharedGroups shared(world_, predictor, samples_.size(), block_);
-  EvalGroups groups(
-      samples_, own_, quarantine_,
-      {.block = block_, .threads = threads_, .device = predictor.device(), .on_sample = progress, .before_reload = [&] {
-         counter.wait();
-       }});
+  const auto finish_counting = [&] { counter.wait(); };
+  EvalGroups groups(samples_, own_, quarantine_,
+                    {.block = block_,
+                     .threads = threads_,
+                     .device = predictor.device(),
+                     .on_sample = progress,
+                     .before_reload = finish_counting});
+
   finish_alike(world_, [&] {
     while (auto group = groups.next()) {
       if (shared.takes(*group)) continue;
