@@ -5,14 +5,15 @@
 
 #include "apps/bench_model.h"
 #include "apps/ranks.h"
+#include "core/cpu_budget.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "data/batch/loader.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/auto_precision.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/environment.h"
-#include "infer/model_state.h"
 #include "infer/rank_consensus.h"
 #include "infer/torch_settings.h"
 #include "tensor/device.h"
@@ -32,14 +33,16 @@ struct BenchArguments {
 };
 
 // The part of the first batch of a run that lies at these positions.
-Batch first_batch(const Experiment& experiment, const Dataset& data, const std::vector<int64_t>& positions) {
+Batch first_batch(const Experiment& experiment, const Dataset& data, const std::vector<int64_t>& positions,
+                  const World& world) {
   const Pipeline pipeline = make_pipeline(experiment.data, Split::kTrain);
   Quarantine quarantine(data.size(), experiment.data.max_bad_share);
   return Loader(data, pipeline, quarantine,
                 {.batch_size = experiment.train.batch_size,
                  .seed = experiment.train.seed,
                  .positions = positions,
-                 .mix = {experiment.train.mixup, experiment.train.cutmix}},
+                 .mix = {experiment.train.mixup, experiment.train.cutmix},
+                 .threads = loader_threads(experiment.data.threads, world.spec.local_world_size)},
                 0)
       .next();
 }
@@ -74,11 +77,11 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment, num_classes);
   TrainStep step(experiment, model, num_classes, device, world, {.sharded = arguments.ranks.sharded()});
-  Batch batch = first_batch(experiment, *data, step.slice().positions);
+  Batch batch = first_batch(experiment, *data, step.slice().positions, world);
   batch.images = batch.images.to(device);
   batch.labels = batch.labels.to(device);
   if (!arguments.dump.empty() && world.is_first()) {  // for a peer to start from the same weights and data
-    const Batch whole = first_batch(experiment, *data, {});
+    const Batch whole = first_batch(experiment, *data, {}, world);
     NamedTensors tensors = model_state(*model);
     tensors.emplace_back("batch.images", whole.images);
     tensors.emplace_back("batch.labels", whole.labels);

@@ -8,11 +8,12 @@
 #include "core/background.h"
 #include "core/files.h"
 #include "core/json_text.h"
+#include "data/batch/image_tensor.h"
 #include "data/datasets/dataset_factory.h"
 #include "infer/auto_precision.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/environment.h"
-#include "infer/evaluator.h"
-#include "infer/model_state.h"
+#include "infer/overlapped_counter.h"
 #include "infer/precision.h"
 #include "infer/torch_settings.h"
 #include "infer/trained_model.h"
@@ -102,15 +103,15 @@ void bench_eval(const EvalArguments& arguments) {
     write_file(arguments.dump, encode_safetensors(tensors));
   }
   const Predictor predictor(experiment, model, device);
-  const std::vector<const Placement*> placements(batch.images.size(), nullptr);
+  const std::vector<std::optional<Placement>> as_they_are(batch.images.size());
   const KeptCasts kept;
   std::vector<double> milliseconds;
   ConfusionMatrix total(num_classes);
   // As the evaluator: a batch is counted while the next one is sent off and a GPU computes it.
   Background counting;
   const auto evaluate = [&] {
-    const auto predicted = std::make_shared<Download>(
-        predictor.class_maps(image_batch(batch.pointers(), device), batch.images[0].max_value, placements));
+    const ImageGroup images{image_batch(batch.pointers(), device), batch.images[0].max_value, as_they_are};
+    const auto predicted = std::make_shared<Download>(predictor.class_maps(images));
     counting.start([&, predicted] {
       total.reset();
       for (const ConfusionMatrix& own : count_images(batch.labels, predicted->wait(), num_classes))

@@ -37,7 +37,7 @@ std::vector<Split> splits_of(const DataArguments& arguments) {
 
 DataReport examine(const Dataset& dataset, const DataConfig& config, Split split) {
   ProgressBar bar(std::string(name_of(split)), dataset.size());
-  return check_dataset(dataset, threads_or_share(config.threads, 1), [&](int64_t done) { bar.update(done); });
+  return check_dataset(dataset, loader_threads(config.threads, 1), [&](int64_t done) { bar.update(done); });
 }
 
 nlohmann::json to_json(const DataReport& report, const ClassTable& classes) {

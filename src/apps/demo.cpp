@@ -5,6 +5,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/progress_bar.h"
+#include "data/batch/image_tensor.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/decode/png_writer.h"
 #include "infer/pictures.h"
@@ -26,7 +27,7 @@ fs::path predict_new_fields(const TrainedModel& trained, const fs::path& folder)
   std::vector<Image> rows;
   for (int64_t i = 0; i < kFields; ++i) {
     const Sample sample = fields->get(i);
-    const at::Tensor classes = predictor.class_maps(image_tensor(sample.image), sample.image.max_value, {nullptr})[0];
+    const at::Tensor classes = predictor.class_maps({image_tensor(sample.image), sample.image.max_value, {std::nullopt}})[0];
     rows.push_back(draw_triptych(sample.image, *sample.labels, to_label_map(classes), trained.classes.palette, 256));
   }
   write_file(folder / "new_fields.png", encode_png(stack_vertically(rows, 4)));

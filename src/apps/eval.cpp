@@ -4,18 +4,16 @@
 #include "apps/command.h"
 #include "apps/output_file.h"
 #include "apps/ranks.h"
-#include "core/cpu_budget.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
 #include "data/datasets/dataset_factory.h"
-#include "data/transforms/make_pipeline.h"
 #include "infer/data_notes.h"
+#include "infer/evaluator.h"
 #include "infer/rank_consensus.h"
 #include "infer/trained_model.h"
-#include "train/hooks/record.h"
 
 namespace tessera {
 namespace {
@@ -68,10 +66,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   TSR_CHECK(dataset->classes().names == trained.classes.names,
             "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
             trained.classes.size(), dataset->classes().size());
-  const Pipeline pipeline = make_pipeline(experiment.data, Split::kVal);
-  Quarantine quarantine(dataset->size(), experiment.data.max_bad_share);
-  const Evaluator evaluator(experiment, *dataset, pipeline, quarantine,
-                            threads_or_share(experiment.data.threads, world.spec.local_world_size), &world.control);
+  Evaluator evaluator(experiment, dataset, world);
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("eval", evaluator.own_images());
   enter_phase(RankPhase::kEvaluating);
@@ -79,7 +74,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
     if (bar) bar->update(done);
   });
   const EvalResult result = merged(world, part, trained.classes.size());
-  const auto bad_samples = all_bad_samples(world, quarantine.take_new());
+  const auto bad_samples = all_bad_samples(world, evaluator.quarantine().take_new());
   if (!world.is_first()) return;
   for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
   if (const std::string unmeasured = unmeasured_classes(result.report, trained.classes); !unmeasured.empty())

@@ -4,7 +4,7 @@
 #include "apps/output_file.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/trained_model.h"
 #include "weights/formats/npz.h"
 #include "weights/formats/pth_writer.h"

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/files.h"
+#include "data/batch/image_tensor.h"
 #include "data/decode/png_writer.h"
 #include "data/draw/overlay.h"
-#include "infer/evaluator.h"
 #include "infer/pictures.h"
 #include "infer/too_large.h"
 #include "tensor/error_text.h"
@@ -33,16 +33,15 @@ ImageGroup group_of(const Sample& sample) {
 
 ImageResults find_results(const Predictor& predictor, const ImageGroup& image, bool with_probabilities,
                           const WindowTeam& team) {
-  const std::vector<const Placement*> placements = image.placement_pointers();
   if (!with_probabilities) {
-    const auto maps = predictor.class_maps(image.pixels, image.max_value, placements, team);
+    const auto maps = predictor.class_maps(image, team);
     return team.leads() ? ImageResults{to_label_map(maps[0]), {}} : ImageResults{};
   }
   // Probabilities need all scores of the image at once; classes alone do not.
   const ImageScores scores = predictor.scores(image.pixels, image.max_value, team);
   if (!team.leads()) return {};
   try {
-    return {to_label_map(predictor.classes(scores, placements[0])), predictor.probabilities(scores, placements[0])};
+    return {to_label_map(predictor.classes(scores, image.placements[0])), predictor.probabilities(scores, image.placements[0])};
   } catch (const std::exception& e) {
     const std::string why = why_too_large(e);
     if (why.empty()) throw;

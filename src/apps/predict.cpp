@@ -99,7 +99,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
-  const int threads = threads_or_share(data.threads, world.spec.local_world_size);
+  const int threads = loader_threads(data.threads, world.spec.local_world_size);
   const auto load = [&](int64_t i) {
     Loaded loaded;
     try {
@@ -142,7 +142,8 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     }
   };
   int64_t failed = 0;
-  std::vector<Loaded> shared;  // at most one, this rank's last: all ranks compute it together
+  SharedImages shared(world.control, total);  // at most one is this rank's, its last
+  std::optional<Image> shared_original;       // of that one
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("predict", static_cast<int64_t>(jobs.size()));
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -153,10 +154,10 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     if (!loaded.error.empty()) {
       ++failed;
       log_error("{}: {}", jobs[i].image.string(), loaded.error);
-    } else if (in_short_round(job_number(world, i), total, world.size()) &&
-               predictor.occupies(world.size(), image.height, image.width)) {
+    } else if (shared.wants(job_number(world, i), predictor, image.height, image.width)) {
       log_info("{}: its windows are shared by {} ranks", jobs[i].image.string(), world.size());
-      shared.push_back(std::move(loaded));
+      shared.add(group_of(loaded.sample));
+      shared_original = std::move(loaded.original);
     } else {
       const std::optional<ImageResults> results = find(loaded);
       if (results) {
@@ -165,16 +166,14 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
         ++failed;
       }
     }
-    if (bar && shared.empty()) bar->update(static_cast<int64_t>(i + 1));
+    if (bar && !shared_original) bar->update(static_cast<int64_t>(i + 1));
   }
-  const auto group_at = [&](int64_t i) { return group_of(shared[static_cast<size_t>(i)].sample); };
-  compute_together(
-      world.control, std::ssize(shared), group_at, [&](int64_t i, const ImageGroup& image, const WindowTeam& team) {
-        const ImageResults results = find_results(predictor, image, arguments.results.probabilities, team);
-        if (!team.leads()) return;
-        write_results(arguments.results, trained.classes, jobs.back(), shared[static_cast<size_t>(i)].original, results);
-        if (bar) bar->update(std::ssize(jobs));
-      });
+  while (const std::optional<SharedImages::Turn> turn = shared.next()) {
+    const ImageResults results = find_results(predictor, turn->images, arguments.results.probabilities, turn->team);
+    if (!turn->team.leads()) continue;
+    write_results(arguments.results, trained.classes, jobs.back(), *shared_original, results);
+    if (bar) bar->update(std::ssize(jobs));
+  }
   counts[1].fill_(failed);
   world.control.sum(counts[1]);
   failed = counts[1].item<int64_t>();

@@ -160,7 +160,8 @@ void describe(V& v, DataConfig& c) {
   v.group("synthetic", c.synthetic, "for type synthetic");
   v.group("normalize", c.normalize, "pixel values to network input");
   v.field("threads", c.threads,
-          "threads of each rank that read and decode, in training, evaluation, prediction and checks; 0: its share of the CPUs",
+          "threads of each rank that read and decode, in every command; 0: the CPUs that mask and quota grant, divided by the "
+          "ranks on the host",
           between(0, kMaxThreads));
   v.field("prefetch", c.prefetch, "batches made ahead at most", at_least(1));
   v.field("max_bad_share", c.max_bad_share,

@@ -121,8 +121,8 @@ CpuBudget cpu_budget() {
   return budget;
 }
 
-int threads_or_share(int64_t asked, int ranks, const CpuBudget& budget) {
-  return asked > 0 ? static_cast<int>(asked) : budget.share(ranks);
+int loader_threads(int64_t data_threads, int ranks, const CpuBudget& budget) {
+  return data_threads > 0 ? static_cast<int>(data_threads) : budget.share(ranks);
 }
 
 void check_ranks(const char* option, int64_t ranks, const CpuBudget& budget) {

@@ -22,8 +22,9 @@ CpuBudget cpu_budget();
 // The smallest quota of the cgroups, version 1 or 2, that hold this process, as the files below `root` tell it.
 std::optional<double> cgroup_quota(const fs::path& root = "/");
 
-// Threads that a config asks for, or where it leaves them open (0) a rank's share.
-int threads_or_share(int64_t asked, int ranks, const CpuBudget& budget = cpu_budget());
+// Threads of a rank that read and decode images, wherever that is done: as many as data.threads says, or where that is 0 the
+// rank's share of the CPUs. ranks: on this host.
+int loader_threads(int64_t data_threads, int ranks, const CpuBudget& budget = cpu_budget());
 
 // Throws UsageError that names `option` where a host has too few CPUs for that many ranks: they would wait for one another,
 // each with its own copy of everything, and bring the machine down. A few ranks on a small machine are for trying things out.

@@ -78,10 +78,10 @@ TEST(CpuBudget, RanksShareTheHostAndKeepAMaskOfTheirOwn) {
   EXPECT_EQ((CpuBudget{.online = 2, .allowed = 2}.share(4)), 1);
 }
 
-TEST(CpuBudget, WhatIsAskedForIsGiven) {
+TEST(CpuBudget, LoaderThreadsAreThoseAskedForOrTheShareOfARank) {
   const CpuBudget eight{.online = 8, .allowed = 8};
-  EXPECT_EQ(threads_or_share(3, 4, eight), 3);
-  EXPECT_EQ(threads_or_share(0, 4, eight), 2);
+  EXPECT_EQ(loader_threads(3, 4, eight), 3);
+  EXPECT_EQ(loader_threads(0, 4, eight), 2);
 }
 
 TEST(CpuBudget, TheMaskOfThisProcessBoundsIt) {

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// That of the run which is to go on.
+// Reads the precision of the run that is resumed.
 Precision precision_in(const fs::path& config) {
   return read_experiment(parse_config(read_text(config), config.string())).train.precision;
 }

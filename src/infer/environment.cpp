@@ -24,7 +24,7 @@ std::string cpu_name() {
   return "unknown";
 }
 
-// Its first line; empty where there is no such file.
+// Returns the first line of a file; "" where there is no such file.
 std::string first_line(const char* path) {
   std::ifstream file(path);
   std::string line;

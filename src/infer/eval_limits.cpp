@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "core/log.h"
-#include "infer/window.h"
+#include "infer/windows/window_grid.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kLeastWindow = 64;  // smaller ones see too little to predict anything
 
-// Half, as a multiple of the steps by which most networks shrink an image.
+// Returns half the length, as a multiple of the steps by which most networks shrink an image.
 int half(int64_t length) {
   constexpr int64_t kMultiple = 32;
   return static_cast<int>(std::max(kLeastWindow, (length / 2 + kMultiple - 1) / kMultiple * kMultiple));

@@ -33,7 +33,7 @@ at::Tensor noise_images(int64_t count, int64_t h, int64_t w) {
 }
 
 std::vector<at::Tensor> maps_of(const Predictor& predictor, const at::Tensor& images) {
-  return predictor.class_maps(images, 255, std::vector<const Placement*>(static_cast<size_t>(images.size(0)), nullptr));
+  return predictor.class_maps({images, 255, std::vector<std::optional<Placement>>(static_cast<size_t>(images.size(0)))});
 }
 
 TEST(EvalLimits, FewerImagesAtATimeGiveTheSame) {
@@ -92,10 +92,9 @@ TEST(EvalLimits, WhereNothingHelpsTheMessageNamesTheKeys) {
 TEST(EvalLimits, AnEvaluationSaysThatItTookWindows) {
   const Experiment e = tiny_experiment({"data.synthetic.size=200", "data.val.count=2", "eval.batch_size=2"});
   const DatasetPtr data = make_dataset(e.data, Split::kVal);
-  const Pipeline pipeline = make_pipeline(e.data, Split::kVal);
-  Quarantine quarantine(data->size(), 0.0);
+  World alone;
   const auto evaluate = [&](int64_t pixels) {
-    return Evaluator(e, *data, pipeline, quarantine, 1).run(Predictor(e, std::make_shared<LittleMemory>(pixels), at::kCPU));
+    return Evaluator(e, data, alone).run(Predictor(e, std::make_shared<LittleMemory>(pixels), at::kCPU));
   };
   const EvalResult whole = evaluate(1 << 30), cut = evaluate(128 * 128);
   EXPECT_EQ(cut.confusion, whole.confusion);  // each pixel for itself

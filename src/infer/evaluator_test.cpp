@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "metric/confusion_matrix.h"
 #include "support/fixtures.h"
 #include "support/tiny_experiment.h"
 
@@ -11,22 +12,21 @@ namespace {
 
 using testing::tiny_experiment;
 
-EvalResult evaluate(const Experiment& e, int threads) {
+EvalResult evaluate(const Experiment& e) {
   const DatasetPtr data = make_dataset(e.data, Split::kVal);
-  const Pipeline pipeline = make_pipeline(e.data, Split::kVal);
-  Quarantine quarantine(data->size(), 0.0);
   const ModelPtr model = make_model(e.model, {3, data->classes().size()}, 1);
-  return Evaluator(e, *data, pipeline, quarantine, threads).run(Predictor(e, model, at::kCPU));
+  World alone;
+  return Evaluator(e, data, alone).run(Predictor(e, model, at::kCPU));
 }
 
 TEST(Evaluator, EverySampleOnceForAnyBatchAndThreads) {
-  const EvalResult one = evaluate(tiny_experiment({"eval.batch_size=1"}), 1);
+  const EvalResult one = evaluate(tiny_experiment({"eval.batch_size=1", "data.threads=1"}));
   EXPECT_EQ(one.num_images, 6);
   int64_t pixels = 0;
   for (const int64_t count : one.confusion) pixels += count;
   EXPECT_EQ(pixels, 6 * 32 * 32);
   for (const char* batch : {"eval.batch_size=4", "eval.batch_size=100"}) {
-    const EvalResult many = evaluate(tiny_experiment({batch}), 3);
+    const EvalResult many = evaluate(tiny_experiment({batch, "data.threads=3"}));
     EXPECT_EQ(many.num_images, 6);
     EXPECT_EQ(many.confusion, one.confusion) << batch;
   }
@@ -37,8 +37,8 @@ TEST(Evaluator, OriginalAndProcessedSizesAreBothMeasurable) {
   auto processed = half;
   processed.emplace_back("eval.at=processed");
   int64_t original_pixels = 0, processed_pixels = 0;
-  for (const int64_t count : evaluate(tiny_experiment(half), 1).confusion) original_pixels += count;
-  for (const int64_t count : evaluate(tiny_experiment(processed), 1).confusion) processed_pixels += count;
+  for (const int64_t count : evaluate(tiny_experiment(half)).confusion) original_pixels += count;
+  for (const int64_t count : evaluate(tiny_experiment(processed)).confusion) processed_pixels += count;
   EXPECT_EQ(original_pixels, 6 * 32 * 32);
   EXPECT_EQ(processed_pixels, 6 * 16 * 16);
 }

@@ -33,8 +33,8 @@ at::Tensor cut_original(const at::Tensor& x, const Placement& placement) {
   return placement.flipped ? content.flip({-1}) : content;
 }
 
-bool keeps_size(const Placement* placement) {
-  if (placement == nullptr) return true;
+bool keeps_size(const std::optional<Placement>& placement) {
+  if (!placement) return true;
   const Frame frame = frame_of(*placement);
   return frame.height == placement->original.height && frame.width == placement->original.width;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/batch/image_tensor.h"
 #include "data/draw/overlay.h"
 #include "data/transforms/resample.h"
 
@@ -103,18 +104,18 @@ std::vector<DrawnPrediction> draw_extremes(const EvalResult& result, const Evalu
   std::vector<ImageScore> ranked = result.images;
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const auto& a, const auto& b) { return best ? a.mean_iou > b.mean_iou : a.mean_iou < b.mean_iou; });
-  // Of few images, none is shown as both best and worst.
+  // Where there are few images, none is shown as both best and worst.
   const auto half = best ? (ranked.size() + 1) / 2 : ranked.size() / 2;
   ranked.resize(std::min({ranked.size(), static_cast<size_t>(count), half}));
   std::vector<DrawnPrediction> drawn;
   for (const ImageScore& score : ranked) {
-    const EvalSample sample = evaluator.load(score.index);
+    const auto [sample, truth] = evaluator.samples().load(score.index);
+    const auto placement = at_original ? std::optional(sample.placement) : std::nullopt;
     const LabelMap predicted =
-        to_label_map(predictor.class_maps(image_tensor(sample.sample.image), sample.sample.image.max_value,
-                                          {at_original ? &sample.sample.placement : nullptr})[0]);
+        to_label_map(predictor.class_maps({image_tensor(sample.image), sample.image.max_value, {placement}})[0]);
     // Predictions at the original size are drawn on the original picture.
-    const Image shown = at_original ? evaluator.original(score.index).image : sample.sample.image;
-    drawn.push_back({score.id, score.mean_iou, draw_triptych(shown, sample.labels, predicted, classes.palette, kMaxSide)});
+    const Image shown = at_original ? evaluator.samples().original(score.index).image : sample.image;
+    drawn.push_back({score.id, score.mean_iou, draw_triptych(shown, truth.labels, predicted, classes.palette, kMaxSide)});
   }
   return drawn;
 }

@@ -27,7 +27,7 @@ class AutocastScope {
 };
 
 // In its scope weights that autocast has turned into the precision's type stay so from one AutocastScope to the next: for many
-// forward passes with weights that do not change. Of the thread that made it.
+// forward passes with weights that do not change. It counts for the thread that made it.
 class KeptCasts {
  public:
   KeptCasts();

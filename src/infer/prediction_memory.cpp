@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "infer/views.h"
-#include "infer/window.h"
+#include "infer/windows/views.h"
+#include "infer/windows/window_grid.h"
 #include "tensor/cpu_allocator.h"
 
 namespace tessera {
 
-// The difference of two sizes: weights that are cast or packed for the first pass do not grow with the image.
+// It takes the difference of two sizes, as weights that are cast or packed for the first pass do not grow with the image.
 std::optional<NetworkMemory> NetworkMemory::measure(const std::function<at::Tensor(int64_t)>& network, int64_t channels,
                                                     int64_t least_side, int64_t element) {
   NetworkMemory memory{.channels = channels, .element = element};

@@ -9,10 +9,10 @@
 
 #include "config/experiment.h"
 #include "core/error.h"
-#include "data/sample.h"
 #include "infer/eval_limits.h"
+#include "infer/image_group.h"
 #include "infer/prediction_memory.h"
-#include "infer/window_team.h"
+#include "infer/windows/window_team.h"
 #include "nn/model.h"
 
 namespace tessera {
@@ -53,18 +53,17 @@ class Predictor {
 
   // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16.
   // scores: of one image.
-  at::Tensor classes(const ImageScores& scores, const Placement* placement) const;
+  at::Tensor classes(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   // (K or 2, H, W) float probabilities at the original size.
-  at::Tensor probabilities(const ImageScores& scores, const Placement* placement) const;
+  at::Tensor probabilities(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   // The classes of each image, on the device, which may still be computing them. Equal to classes(scores(...)), but windows of
   // large images need memory for one row of them only.
-  std::vector<at::Tensor> class_maps(const at::Tensor& images, float max_value, const std::vector<const Placement*>& placements,
-                                     const WindowTeam& team = {}) const;
+  std::vector<at::Tensor> class_maps(const ImageGroup& images, const WindowTeam& team = {}) const;
 
-  // Whether images of this size have windows for a second rank.
-  bool occupies(int ranks, int64_t height, int64_t width) const;
+  // Whether an image of this size has windows for more than one of so many ranks.
+  bool splits_over(int ranks, int64_t height, int64_t width) const;
 
   // Throws TooLarge where images of this size and these channels cannot fit into the machine's memory; on a GPU that shows when
   // it is tried.
@@ -81,23 +80,25 @@ class Predictor {
 
  private:
   ImageScores scores_of(const EvalConfig& eval, const at::Tensor& images, float max_value, const WindowTeam& team) const;
-  std::vector<at::Tensor> class_maps_of(const EvalConfig& eval, const at::Tensor& images, float max_value,
-                                        const std::vector<const Placement*>& placements, const WindowTeam& team) const;
-  template <class Make>
-  auto within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
-      -> std::optional<decltype(make(EvalConfig()))>;
-  std::string why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, int64_t channels) const;
+  std::vector<at::Tensor> class_maps_of(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const;
+  at::Tensor windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const;
   void begin(const EvalConfig& eval, const at::Tensor& images) const;
-  at::Tensor network(const at::Tensor& x, const WindowTeam& team) const;  // (N, C, any size), normalised
-  at::Tensor windowed_classes(const EvalConfig& eval, const at::Tensor& images, float max_value, const WindowTeam& team) const;
+  at::Tensor network(const at::Tensor& x, const WindowTeam& team) const;                 // (N, C, any size), normalised
+  at::Tensor best_class(const at::Tensor& scores, int64_t height, int64_t width) const;  // (N, height, width) int16
+  bool averages_views() const;
+  bool keeps_scale() const;  // one view, which is the image itself
+
   // The part of an image's scores that shows the original, (1, K, h, w), and the original's size.
   struct Part {
     at::Tensor scores;
     int64_t height, width;
   };
-  Part original_part(const ImageScores& scores, const Placement* placement) const;
-  at::Tensor best_class(const at::Tensor& scores, int64_t height, int64_t width) const;  // (N, height, width) int16
-  bool averages_views() const;
+  Part original_part(const ImageScores& scores, const std::optional<Placement>& placement) const;
+
+  template <class Make>
+  auto within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
+      -> std::optional<decltype(make(EvalConfig()))>;
+  std::string why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, int64_t channels) const;
 
   EvalConfig eval_;
   NormalizeConfig normalize_;

@@ -7,13 +7,14 @@
 #include "infer/precision.h"
 #include "infer/predictor.h"
 #include "infer/too_large.h"
-#include "infer/window.h"
+#include "infer/windows/window_grid.h"
 #include "tensor/error_text.h"
 
 // How a predictor keeps within memory: which images it computes together, and under which settings.
 namespace tessera {
 
-// Why this is known not to fit into the memory of the CPU; empty: it may. Throws TooLarge where smaller passes do not help.
+// Says why this is known not to fit into the memory of the CPU; "" where it may. Throws TooLarge where smaller passes do not
+// help.
 std::string Predictor::why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width,
                                      int64_t channels) const {
   constexpr double kBytesOfMostNetworks = 4096;  // for a pixel; where that fits, nothing need be measured
@@ -49,7 +50,7 @@ void Predictor::check_memory(int64_t height, int64_t width, int64_t channels) co
   why_not_tried(limits_.within(eval_, height, width), 1, height, width, channels);
 }
 
-// What `make` gives for `count` of the images, or nothing where they are to be tried again in smaller parts.
+// Returns what `make` gives for `count` of the images, or nothing where they are to be tried again in smaller parts.
 template <class Make>
 auto Predictor::within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
     -> std::optional<decltype(make(EvalConfig()))> {
@@ -91,14 +92,12 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
   return {at::cat(parts), images.size(1), images.size(2)};
 }
 
-std::vector<at::Tensor> Predictor::class_maps(const at::Tensor& images, float max_value,
-                                              const std::vector<const Placement*>& placements, const WindowTeam& team) const {
+std::vector<at::Tensor> Predictor::class_maps(const ImageGroup& images, const WindowTeam& team) const {
   std::vector<at::Tensor> maps;
-  for (int64_t done = 0; done < images.size(0);) {
-    const int64_t count = team.alone() ? std::min(images.size(0) - done, limits_.images()) : images.size(0);
-    const auto part = within_memory(images, count, team, [&](const EvalConfig& eval) {
-      return class_maps_of(eval, images.narrow(0, done, count), max_value,
-                           {placements.begin() + done, placements.begin() + done + count}, team);
+  for (int64_t done = 0; done < images.size();) {
+    const int64_t count = team.alone() ? std::min(images.size() - done, limits_.images()) : images.size();
+    const auto part = within_memory(images.pixels, count, team, [&](const EvalConfig& eval) {
+      return class_maps_of(eval, images.part(done, count), team);
     });
     if (!part) continue;
     maps.insert(maps.end(), part->begin(), part->end());

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include "infer/evaluator.h"
 #include "support/tiny_experiment.h"
 
 namespace tessera {
@@ -46,8 +45,8 @@ TEST(Predictor, MirroringAnEquivariantModelChangesNoClass) {
   const at::Tensor images = noise_image(12, 20);
   const Predictor plain(tiny_experiment(), model, at::kCPU), mirrored(tiny_experiment({"eval.flip=true"}), model, at::kCPU);
   const ImageScores a = plain.scores(images, 255).of(0), b = mirrored.scores(images, 255).of(0);
-  EXPECT_TRUE(plain.classes(a, nullptr).equal(mirrored.classes(b, nullptr)));
-  EXPECT_TRUE(torch::allclose(plain.probabilities(a, nullptr), b.full()[0], 1e-6, 1e-6));
+  EXPECT_TRUE(plain.classes(a, {}).equal(mirrored.classes(b, {})));
+  EXPECT_TRUE(torch::allclose(plain.probabilities(a, {}), b.full()[0], 1e-6, 1e-6));
 }
 
 TEST(Predictor, LowResolutionLogitsComeBackAtTheImagesSize) {
@@ -61,13 +60,13 @@ TEST(Predictor, PaddingAndScalingAreUndone) {
   scores.values.index_put_({0, 1, torch::indexing::Slice(2, 4), torch::indexing::Slice(1, 3)},
                            5.0F);  // content starts at (2, 1)
   const Placement placement{.original = {8, 12}, .y = 2, .x = 1, .height = 4, .width = 6};
-  const at::Tensor classes = predictor.classes(scores, &placement);
+  const at::Tensor classes = predictor.classes(scores, placement);
   ASSERT_EQ(classes.sizes(), (std::vector<int64_t>{8, 12}));
   EXPECT_EQ(classes[0][0].item<int>(), 1);
   EXPECT_EQ(classes[7][11].item<int>(), 0);
   Placement cut = placement;
   cut.complete = false;
-  EXPECT_THROW(predictor.classes(scores, &cut), Error);
+  EXPECT_THROW(predictor.classes(scores, cut), Error);
 }
 
 // Windows in bands, at a model's low resolution or not, and whatever part of the frame the original is.
@@ -85,9 +84,10 @@ TEST(Predictor, ClassMapsAreThoseOfTheScores) {
       const Predictor predictor(tiny_experiment({window, "eval.window.stride=8", "eval.window.batch=5"}), model, at::kCPU);
       const ImageScores scores = predictor.scores(images, 255);
       for (const Placement* placement : {static_cast<const Placement*>(nullptr), &padded, &mirrored, &left, &right, &scaled}) {
-        const auto maps = predictor.class_maps(images, 255, {placement, placement});
+        const auto wanted = placement == nullptr ? std::nullopt : std::optional(*placement);
+        const auto maps = predictor.class_maps({images, 255, {wanted, wanted}});
         for (int64_t i = 0; i < 2; ++i) {
-          const at::Tensor expected = predictor.classes(scores.of(i), placement);
+          const at::Tensor expected = predictor.classes(scores.of(i), wanted);
           EXPECT_TRUE(maps[static_cast<size_t>(i)].equal(expected)) << window << " stride " << stride;
           const at::Tensor plain = scores.of(i).full()[0].argmax(0).to(at::kShort);
           const at::Tensor same = placement == nullptr     ? plain
@@ -111,8 +111,8 @@ TEST(Predictor, WindowsOfImagesThatAreNormalizedOneByOne) {
   for (const char* mode : {"data.normalize.mode=per_image", "data.normalize.mode=percentile"}) {
     const Predictor predictor(tiny_experiment({mode, "eval.window.size=16"}), model, at::kCPU);
     const ImageScores scores = predictor.scores(images, 255);
-    const auto maps = predictor.class_maps(images, 255, {nullptr, nullptr});
-    for (int64_t i = 0; i < 2; ++i) EXPECT_TRUE(maps[static_cast<size_t>(i)].equal(predictor.classes(scores.of(i), nullptr)));
+    const auto maps = predictor.class_maps({images, 255, {std::nullopt, std::nullopt}});
+    for (int64_t i = 0; i < 2; ++i) EXPECT_TRUE(maps[static_cast<size_t>(i)].equal(predictor.classes(scores.of(i), {})));
   }
 }
 

@@ -4,18 +4,18 @@
 
 #include "data/batch/quarantine.h"
 #include "dist/world.h"
-#include "infer/checkpoint.h"
-#include "infer/evaluator.h"
+#include "infer/checkpoint/checkpoint.h"
+#include "infer/eval_result.h"
 
 namespace tessera {
 
 // What the ranks of a world must decide or know together. Every function is a collective: all ranks call it at the same
 // place. Alone they return what they are given.
 
-// The strongest stop signal any rank has received, or 0.
-int agree_on_signal(World& world, int own);
+// The largest number that any rank gives: the strongest stop signal, or 1 where something is true on one of them.
+int max_over_ranks(World& world, int own);
 
-// A sum over ranks of a scalar tensor on the device of the model.
+// The sum over ranks of a scalar tensor on the device of the model.
 double total_of(World& world, const at::Tensor& share);
 
 // Rank 0's state, on all ranks.

@@ -20,7 +20,7 @@ std::optional<Placement> placement_from(const nlohmann::json& j) {
   return Placement{{j.at(0), j.at(1)}, j.at(2), j.at(3), j.at(4), j.at(5), j.at(6), j.at(7)};
 }
 
-// The leader's group, on all ranks.
+// Returns the leader's group on all ranks.
 ImageGroup handed_out(Communicator& ranks, int leader, ImageGroup group) {
   nlohmann::json facts;
   const bool own = ranks.rank() == leader;
@@ -44,21 +44,17 @@ ImageGroup handed_out(Communicator& ranks, int leader, ImageGroup group) {
 
 }  // namespace
 
-std::vector<const Placement*> ImageGroup::placement_pointers() const {
-  std::vector<const Placement*> pointers;
-  for (const auto& placement : placements) pointers.push_back(placement ? &*placement : nullptr);
-  return pointers;
-}
-
-void compute_together(Communicator& ranks, int64_t count, const std::function<ImageGroup(int64_t)>& group,
-                      const std::function<void(int64_t, const ImageGroup&, const WindowTeam&)>& compute) {
-  const at::Tensor counts = ranks.gather(at::scalar_tensor(count, at::kLong));
-  for (int leader = 0; leader < ranks.size(); ++leader) {
-    for (int64_t i = 0; i < counts[leader].item<int64_t>(); ++i) {
-      const bool own = ranks.rank() == leader;
-      compute(i, handed_out(ranks, leader, own ? group(i) : ImageGroup{}), WindowTeam(ranks, leader));
-    }
+std::optional<SharedImages::Turn> SharedImages::next() {
+  if (!counts_.defined()) counts_ = ranks_.gather(at::scalar_tensor(std::ssize(own_), at::kLong));
+  while (leader_ < ranks_.size() && number_ == counts_[leader_].item<int64_t>()) {
+    ++leader_;
+    number_ = 0;
   }
+  if (leader_ == ranks_.size()) return std::nullopt;
+  const int64_t number = number_++;
+  ImageGroup own;
+  if (ranks_.rank() == leader_) own = std::move(own_[static_cast<size_t>(number)]);
+  return Turn{handed_out(ranks_, leader_, std::move(own)), WindowTeam(ranks_, leader_), number};
 }
 
 }  // namespace tessera

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// A thread had no room for its stack.
+// A system error of these codes is a thread that found no memory for its stack.
 bool lacks_memory(const std::exception& error) {
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
@@ -22,7 +22,7 @@ bool lacks_memory(const std::exception& error) {
 
 }  // namespace
 
-// Allocators of the CPU, and kernels of libtorch that count with 31 bits, say so only in words.
+// Allocators of the CPU, and kernels of libtorch that count with 31 bits, tell their reason in words alone.
 std::string why_too_large(const std::exception& error) {
   const std::string text = error_text(error);
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };

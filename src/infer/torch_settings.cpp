@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-// For libtorch's loops beside a GPU. They are short; more threads spin between them in the way of those that load and count,
-// and sixteen made evaluation take 1.7 times as long.
+// Libtorch's loops beside a GPU are short: more threads spin between them in the way of those that load and count, and sixteen
+// made evaluation take 1.7 times as long.
 constexpr int kThreadsBesideAGpu = 4;
 
 }  // namespace
@@ -39,7 +39,7 @@ void set_up_backend(const TrainConfig& config, at::Device device, bool fixed_sha
   if (config.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // cuBLAS asks for it
   // Operations without a deterministic form warn: the fused kernels take the place of those that models use.
   context.setDeterministicAlgorithms(config.deterministic, /*warn_only=*/true);
-  // It would also fill every new tensor, a pass over memory for each; nothing here reads what it has not written.
+  // The mode would also fill every new tensor, a pass over memory for each; nothing here reads what it has not written.
   context.setDeterministicFillUninitializedMemory(false);
 }
 

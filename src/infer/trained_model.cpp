@@ -4,8 +4,8 @@
 
 #include "core/files.h"
 #include "infer/auto_precision.h"
-#include "infer/checkpoint_store.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/checkpoint_store.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/precision.h"
 #include "tensor/device.h"
 

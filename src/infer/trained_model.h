@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "config/experiment.h"
-#include "infer/checkpoint.h"
+#include "infer/checkpoint/checkpoint.h"
+#include "infer/checkpoint/sample_names.h"
 #include "infer/predictor.h"
-#include "infer/sample_names.h"
 #include "nn/model.h"
 
 namespace tessera {
@@ -28,14 +28,14 @@ struct TrainedModel {
   Predictor predictor() const { return Predictor(experiment, model, device); }
 };
 
-// given: a run folder (its best checkpoint, else its newest) or a checkpoint. Overrides such as eval.flip=true are laid over
-// the checkpoint's config.
+// Loads the model of `given`: a run folder (its best checkpoint, else its newest) or a checkpoint. Overrides such as
+// eval.flip=true are laid over the checkpoint's config.
 TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides);
 
-// Of the weights in a checkpoint those that evaluation takes: the moving average, where there is one and the config says so.
+// The weights of a checkpoint that evaluation takes: the moving average, where there is one and the config says so.
 const NamedTensors& weights_to_use(const Checkpoint& checkpoint, const Experiment& experiment);
 
-// The experiment alone, which is quick.
+// Reads the experiment alone, which is quick.
 Experiment trained_experiment(const std::filesystem::path& given, const std::vector<std::string>& overrides);
 
 }  // namespace tessera

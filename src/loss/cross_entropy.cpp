@@ -72,8 +72,8 @@ at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& cl
   const at::Tensor all_classes = weighted.sum(1).neg();
   const at::Tensor spread =
       scores.sum([&](const at::Tensor& labels) { return all_classes.masked_fill(labels.eq(kIgnoreLabel), 0.0); });
-  const double share = label_smoothing_ / static_cast<double>(log_probs.size(1));
-  return (1 - label_smoothing_) * at_label + share * spread;
+  const double even = label_smoothing_ / static_cast<double>(log_probs.size(1));
+  return (1 - label_smoothing_) * at_label + even * spread;
 }
 
 }  // namespace tessera

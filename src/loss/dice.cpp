@@ -15,17 +15,17 @@ struct Dice {
   at::Tensor value;        // scalar
   at::Tensor numerator;    // (K) 2 I + s
   at::Tensor denominator;  // (K) T + P + s
-  at::Tensor share;        // (K) weight of each class in the mean: 1 / number of present classes, or 0
+  at::Tensor class_weight;        // (K) weight of each class in the mean: 1 / number of present classes, or 0
 };
 
 Dice dice_of(const at::Tensor& prediction_sums, const at::Tensor& label_counts, double smooth, int first_class) {
   at::Tensor present = label_counts.gt(0).to(at::kDouble);
   present.narrow(0, 0, first_class).zero_();
   Dice dice;
-  dice.share = present / present.sum().clamp_min(1.0);
+  dice.class_weight = present / present.sum().clamp_min(1.0);
   dice.numerator = 2 * prediction_sums[0] + smooth;
   dice.denominator = label_counts + prediction_sums[1] + smooth;
-  dice.value = (dice.share * (1 - dice.numerator / dice.denominator)).sum();
+  dice.value = (dice.class_weight * (1 - dice.numerator / dice.denominator)).sum();
   return dice;
 }
 
@@ -72,8 +72,8 @@ at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context
   // The linearisation of Note [Exact over micro-batches]: the gradient at the global sums times this micro-batch's sums.
   const at::Tensor sums = context.prediction_sums.view({2, -1});
   const Dice global = dice_of(sums, context.sums, smooth_, first_class_);
-  const at::Tensor grad_intersection = -2 * global.share / global.denominator;
-  const at::Tensor grad_predicted = global.share * global.numerator / global.denominator.square();
+  const at::Tensor grad_intersection = -2 * global.class_weight / global.denominator;
+  const at::Tensor grad_predicted = global.class_weight * global.numerator / global.denominator.square();
   const at::Tensor grad_sums = at::stack({grad_intersection, grad_predicted});
   // A constant makes the values add up to the Dice loss too. It is dealt out by labelled pixels, which add up to 1.
   const at::Tensor constant = global.value - (grad_sums * sums).sum();

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/predictor.h"
 #include "support/small_models.h"
 #include "train/train_step.h"

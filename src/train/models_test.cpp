@@ -9,9 +9,10 @@
 #include <set>
 
 #include "core/files.h"
-#include "infer/checkpoint.h"
+#include "data/batch/image_tensor.h"
+#include "infer/checkpoint/checkpoint.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/evaluator.h"
-#include "infer/model_state.h"
 #include "infer/trained_model.h"
 #include "nn/op_counter.h"
 #include "support/fixtures.h"
@@ -103,16 +104,15 @@ TEST_P(EveryModel, TrainsSavesLoadsAndEvaluatesAtAnOddSize) {
                    {model_state(*model), step.optimizer().state(), {}, {.step = 1}, data->classes(), experiment_yaml(e)});
   const TrainedModel trained = load_trained(saved, {"data.synthetic.size=[37, 53]"});
   const DatasetPtr odd = make_dataset(trained.experiment.data, Split::kVal);
-  const Pipeline pipeline = make_pipeline(trained.experiment.data, Split::kVal);
-  Quarantine quarantine(odd->size(), 0.0);
-  const Evaluator evaluator(trained.experiment, *odd, pipeline, quarantine, 1);
+  World alone;
+  Evaluator evaluator(trained.experiment, odd, alone);
   const EvalResult measured = evaluator.run(trained.predictor());
   EXPECT_EQ(measured.num_images, odd->size());
   int64_t pixels = 0;
   for (const int64_t count : measured.confusion) pixels += count;
   EXPECT_EQ(pixels, odd->size() * 37 * 53);
   // The model in memory and the one from the disk are the same function.
-  const Image image = evaluator.load(0).sample.image;
+  const Image image = evaluator.samples().load(0).sample.image;
   const at::Tensor ours = Predictor(trained.experiment, model, at::kCPU).scores(image_tensor(image), image.max_value).full();
   EXPECT_EQ(ours.sizes(), (std::vector<int64_t>{1, kClasses, 37, 53}));
   // To rounding: weights of the arena lie channels-last, loaded ones do not, and convolutions sum in another order.

@@ -3,8 +3,8 @@
 #include <torch/types.h>
 
 #include "core/files.h"
-#include "infer/checkpoint_store.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/checkpoint_store.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/trained_model.h"
 #include "nn/backbones/vit.h"
 #include "weights/fetch/weight_cache.h"

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "support/fixtures.h"
 #include "support/messages.h"
 #include "support/small_models.h"

@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/host_name.h"
 #include "core/log.h"
-#include "infer/checkpoint_store.h"
+#include "infer/checkpoint/checkpoint_store.h"
 
 namespace tessera {
 namespace {

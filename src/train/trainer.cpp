@@ -7,7 +7,7 @@
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/rank_consensus.h"
 #include "tensor/error_text.h"
 
@@ -32,7 +32,7 @@ RunResult Trainer::run() {
   std::string status;
   try {
     while (true) {
-      signal_ = agree_on_signal(world_, stop_signal());
+      signal_ = max_over_ranks(world_, stop_signal());
       if (signal_ != 0) {
         if (saved_step_ != state_.step) save();
         break;
@@ -123,7 +123,7 @@ void Trainer::log_step(const StepResult& result) {
 
 // A collective: a sample that is bad on one rank is known to all, so that all count it against data.max_bad_share.
 void Trainer::report_bad_samples() {
-  for (Quarantine* quarantine : {train_quarantine_.get(), val_quarantine_.get()}) {
+  for (Quarantine* quarantine : {train_quarantine_.get(), &evaluator_->quarantine()}) {
     const std::vector<BadSampleRecord> all = all_bad_samples(world_, quarantine->take_new());
     if (!world_.alone()) {
       for (const BadSampleRecord& record : all) quarantine->add(record);
@@ -199,7 +199,7 @@ void Trainer::keep_evaluated() {
       lost = true;
     }
   }
-  if (agree_on_signal(world_, lost ? 1 : 0) != 0 || save_due()) save();
+  if (max_over_ranks(world_, lost ? 1 : 0) != 0 || save_due()) save();
 }
 
 void Trainer::save() {

@@ -7,7 +7,7 @@
 #include "config/experiment.h"
 #include "data/batch/loader.h"
 #include "dist/world.h"
-#include "infer/checkpoint_store.h"
+#include "infer/checkpoint/checkpoint_store.h"
 #include "infer/data_notes.h"
 #include "infer/evaluator.h"
 #include "train/hooks/hook.h"
@@ -89,8 +89,8 @@ class Trainer {
   at::Device device_;
   DatasetPtr train_set_, val_set_;
   SampleNames samples_;  // of the first rank
-  Pipeline train_pipeline_, val_pipeline_;
-  std::unique_ptr<Quarantine> train_quarantine_, val_quarantine_;
+  Pipeline train_pipeline_;
+  std::unique_ptr<Quarantine> train_quarantine_;
   ModelPtr model_;
   int64_t num_parameters_ = 0;
   std::unique_ptr<TrainStep> step_;

@@ -12,7 +12,7 @@
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
 #include "infer/auto_precision.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "infer/rank_consensus.h"
 #include "infer/torch_settings.h"
 #include "tensor/device.h"
@@ -61,22 +61,21 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
   start_from_first();
   if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
 
-  const int loader_threads = threads_or_share(experiment_.data.threads, world_.spec.local_world_size);
-  evaluator_ =
-      std::make_unique<Evaluator>(experiment_, *val_set_, val_pipeline_, *val_quarantine_, loader_threads, &world_.control);
+  evaluator_ = std::make_unique<Evaluator>(experiment_, val_set_, world_);
   check_view_memory();
   steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
   total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
-  loader_ = std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
-                                     LoaderOptions{.batch_size = train.batch_size,
-                                                   .seed = train.seed,
-                                                   .positions = step_->slice().positions,
-                                                   .mix = {train.mixup, train.cutmix},
-                                                   .threads = loader_threads,
-                                                   .prefetch = static_cast<int>(experiment_.data.prefetch),
-                                                   .pin_memory = device_.is_cuda()},
-                                     state_.step);
+  loader_ =
+      std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
+                               LoaderOptions{.batch_size = train.batch_size,
+                                             .seed = train.seed,
+                                             .positions = step_->slice().positions,
+                                             .mix = {train.mixup, train.cutmix},
+                                             .threads = loader_threads(experiment_.data.threads, world_.spec.local_world_size),
+                                             .prefetch = static_cast<int>(experiment_.data.prefetch),
+                                             .pin_memory = device_.is_cuda()},
+                               state_.step);
 }
 
 void Trainer::open_data() {
@@ -92,9 +91,7 @@ void Trainer::open_data() {
             val_set_->classes().size());
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
-  val_pipeline_ = make_pipeline(experiment_.data, Split::kVal);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
-  val_quarantine_ = std::make_unique<Quarantine>(val_set_->size(), experiment_.data.max_bad_share);
   train_set_->check_labels();
   if (!world_.is_first()) return;
   samples_ = SampleNames(*train_set_, *val_set_);
@@ -118,8 +115,8 @@ void Trainer::check_view_memory() {
   const auto& scales = experiment_.eval.scales;
   if (val_set_->size() == 0 || *std::max_element(scales.begin(), scales.end()) <= 1) return;
   try {
-    const EvalSample first = evaluator_->load(0);
-    predictor_->check_memory(first.sample.image.height, first.sample.image.width, first.sample.image.channels);
+    const Image first = evaluator_->samples().load(0).sample.image;
+    predictor_->check_memory(first.height, first.width, first.channels);
   } catch (const TooLarge& e) {
     throw UsageError(e.what());
   } catch (const BadSample&) {
@@ -152,12 +149,12 @@ void Trainer::start_from_first() {
   for (const at::Tensor& value : model_->parameters()) {
     if (!value.requires_grad()) world_.gradients.broadcast(value);  // frozen: not in the arena
   }
-  resumed_ = agree_on_signal(world_, resumed_ ? 1 : 0) != 0;
+  resumed_ = max_over_ranks(world_, resumed_ ? 1 : 0) != 0;
   if (!resumed_) return;
   state_ = state_of_first(world_, state_);
   step_->optimizer().load_state(optimizer_state_);
   optimizer_state_.clear();
-  if (agree_on_signal(world_, average_state_.empty() ? 0 : 1) != 0) step_->average().load(average_state_, world_.gradients);
+  if (max_over_ranks(world_, average_state_.empty() ? 0 : 1) != 0) step_->average().load(average_state_, world_.gradients);
   average_state_.clear();
   step_->optimizer().set_step_count(state_.optimizer_steps);
   step_->scaler().restore({state_.loss_scale, static_cast<double>(state_.loss_scale_good_steps),

@@ -3,7 +3,7 @@
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 
 namespace tessera {
 

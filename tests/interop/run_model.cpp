@@ -11,7 +11,7 @@
 #include "config/experiment.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "tensor/prepare_cpu.h"
 #include "train/pretrained.h"
 #include "weights/formats/load_weights.h"

@@ -6,8 +6,8 @@
 
 #include "config/experiment.h"
 #include "data/batch/quarantine.h"
-#include "infer/checkpoint.h"
-#include "infer/evaluator.h"
+#include "infer/checkpoint/checkpoint.h"
+#include "infer/eval_result.h"
 
 namespace tessera {
 

@@ -38,6 +38,4 @@ class TensorBoardHook : public Hook {
   std::unique_ptr<TensorBoardWriter> writer_;
 };
 
-nlohmann::json eval_json(const ClassTable& classes, const EvalResult& result);
-
 }  // namespace tessera

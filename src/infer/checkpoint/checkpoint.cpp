@@ -1,0 +1,170 @@
+#include "infer/checkpoint/checkpoint.h"
+
+#define XXH_STATIC_LINKING_ONLY
+#include <xxhash.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json_text.h"
+#include "tensor/error_text.h"
+
+namespace tessera {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kEvaluated = "evaluated.json";
+
+std::string hash_of(std::span<const uint8_t> bytes) {
+  return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+}
+
+std::string hash_of_json(const json& value) {
+  const std::string text = json_text(value);
+  return hash_of(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+// Returns nothing where the step was not evaluated, or that was not written whole: it is evaluated again then.
+std::optional<TrainState> read_evaluated(const fs::path& folder, int64_t step) {
+  std::error_code error;
+  if (!fs::exists(folder / kEvaluated, error)) return std::nullopt;
+  try {
+    const json all = json::parse(read_text(folder / kEvaluated));
+    if (all.at("xxh3") != hash_of_json(all.at("state"))) return std::nullopt;
+    TrainState state = state_from_json(all.at("state"));
+    return state.step == step ? std::optional(state) : std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+Compression compression_named(const std::string& name) {
+  const auto& names = EnumNames<Compression>::names;
+  const auto found = std::find(names.begin(), names.end(), name);
+  TSR_CHECK(found != names.end(), "no compression '{}'", name);
+  return static_cast<Compression>(found - names.begin());
+}
+
+// What the disk or a user did to a checkpoint's place, in our words.
+void check_file(const std::error_code& error, const char* what, const fs::path& path) {
+  TSR_CHECK(!error, "cannot {} {}: {}", what, path.string(), error.message());
+}
+
+json state_json(const TrainState& s, const ClassTable& classes, const SampleNames& samples) {
+  json j = to_json(s);
+  j["samples"] = samples;
+  j["format"] = 1;
+  j["classes"] = {{"names", classes.names}, {"palette", classes.palette}};
+  return j;
+}
+
+}  // namespace
+
+// What every checkpoint has; what has a history is read and written below.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, evaluated_step, best_step, evals_since_best, loss_scale,
+                                   loss_scale_good_steps, optimizer_steps, seconds)
+
+json to_json(const TrainState& s) {
+  json j = s;
+  j["best_value"] = s.best_value;
+  j["skipped_steps"] = s.skipped_steps;
+  if (s.exchange) {
+    j["exchange"] = {{"bucket_mb", s.exchange->bucket_mb}, {"compression", name_of(s.exchange->compression)}};
+  }
+  return j;
+}
+
+TrainState state_from_json(const json& j) {
+  TrainState s = j;
+  s.best_value = j.at("best_value");
+  s.skipped_steps = j.value("skipped_steps", int64_t{0});  // older checkpoints do not know it
+  if (j.contains("exchange")) {
+    const json& chosen = j.at("exchange");
+    s.exchange = {chosen.at("bucket_mb"), compression_named(chosen.at("compression"))};
+  }
+  return s;
+}
+
+std::string checkpoint_name(int64_t step) {
+  return fmt::format("step-{:08}", step);
+}
+
+void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
+  const fs::path draft = folder.parent_path() / (".writing-" + folder.filename().string());
+  std::error_code ignored;
+  fs::remove_all(draft, ignored);
+  try {
+    make_folders(draft);
+    json files;
+    const auto put = [&](const std::string& name, std::span<const uint8_t> bytes) {
+      write_file(draft / name, bytes);
+      files[name] = {{"bytes", bytes.size()}, {"xxh3", hash_of(bytes)}};
+    };
+    const auto put_text = [&](const std::string& name, const std::string& text) {
+      put(name, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+    };
+    put("model.safetensors", encode_safetensors(checkpoint.model, {{"format", "pt"}}));
+    put("optimizer.safetensors", encode_safetensors(checkpoint.optimizer));
+    if (!checkpoint.average.empty()) put("ema.safetensors", encode_safetensors(checkpoint.average, {{"format", "pt"}}));
+    put_text("state.json", json_text(state_json(checkpoint.state, checkpoint.classes, checkpoint.samples), 2));
+    put_text("config.yaml", checkpoint.config_yaml);
+    write_file(draft / "DONE", json_text({{"files", files}}, 2));
+    sync_path(draft);
+    std::error_code error;
+    fs::remove_all(folder, error);
+    check_file(error, "replace", folder);
+    fs::rename(draft, folder, error);
+    check_file(error, "move what was written to", folder);
+    sync_path(folder.parent_path());
+  } catch (const std::exception& e) {
+    fs::remove_all(draft, ignored);
+    fail("checkpoint {} was not saved: {}", folder.string(), error_text(e));
+  }
+}
+
+void write_evaluated(const fs::path& folder, const TrainState& state) {
+  TSR_CHECK(is_complete_checkpoint(folder), "checkpoint {} is gone", folder.string());
+  const json all{{"state", to_json(state)}, {"xxh3", hash_of_json(to_json(state))}};
+  write_file(folder / kEvaluated, json_text(all, 2));
+}
+
+bool is_complete_checkpoint(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / "DONE", error);
+}
+
+Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
+  TSR_CHECK(is_complete_checkpoint(folder), "{} is not a complete checkpoint: it has no DONE file", folder.string());
+  Checkpoint result;
+  try {
+    const json files = json::parse(read_text(folder / "DONE")).at("files");
+    const auto get = [&](const std::string& name) {
+      std::vector<uint8_t> bytes = read_bytes(folder / name);
+      const json& entry = files.at(name);
+      TSR_CHECK(bytes.size() == entry.at("bytes") && hash_of(bytes) == entry.at("xxh3"),
+                "{} is damaged: its content does not match the hash recorded when it was saved; use another checkpoint",
+                (folder / name).string());
+      return bytes;
+    };
+    result.model = parse_safetensors(get("model.safetensors"), (folder / "model.safetensors").string()).tensors;
+    if (with_optimizer)
+      result.optimizer = parse_safetensors(get("optimizer.safetensors"), (folder / "optimizer.safetensors").string()).tensors;
+    if (files.contains("ema.safetensors"))
+      result.average = parse_safetensors(get("ema.safetensors"), (folder / "ema.safetensors").string()).tensors;
+    const json state = json::parse(get("state.json"));
+    result.state = state_from_json(state);
+    if (const auto evaluated = read_evaluated(folder, result.state.step)) result.state = *evaluated;
+    result.classes = {state.at("classes").at("names"), state.at("classes").at("palette")};
+    if (state.contains("samples")) result.samples = state.at("samples");  // older ones do not know it
+    const auto config = get("config.yaml");
+    result.config_yaml.assign(config.begin(), config.end());
+  } catch (const json::exception& e) {
+    fail("{} is damaged: {}", folder.string(), e.what());
+  }
+  return result;
+}
+
+}  // namespace tessera

@@ -1,0 +1,150 @@
+#include "infer/checkpoint/checkpoint_store.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json_text.h"
+#include "core/log.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kPrefix = "step-";
+constexpr const char* kBest = "best.json";
+
+// Complete checkpoints, newest first.
+std::vector<fs::path> complete_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(kPrefix) && is_complete_checkpoint(entry->path()))
+      found.push_back(entry->path());
+  }
+  std::sort(found.rbegin(), found.rend());
+  return found;
+}
+
+// The name of the checkpoint that best.json names; empty where there is none.
+std::string named_best(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / kBest, error)) return "";
+  const auto best = nlohmann::json::parse(read_text(folder / kBest), nullptr, false);
+  const bool named = best.is_object() && best.contains("checkpoint") && best["checkpoint"].is_string();
+  return named ? best["checkpoint"].get<std::string>() : "";
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(fs::path folder, const CheckpointConfig& config)
+    : folder_(std::move(folder)), config_(config) {}
+
+CheckpointStore::~CheckpointStore() {
+  if (!running_.valid()) return;
+  try {
+    running_.get();
+  } catch (const std::exception& e) {
+    log_error("{}", e.what());
+  }
+}
+
+void CheckpointStore::save(Checkpoint checkpoint) {
+  wait();
+  for (auto* tensors : {&checkpoint.model, &checkpoint.optimizer, &checkpoint.average}) {
+    for (auto& entry : *tensors)
+      entry.second = entry.second.detach().cpu().clone();  // training goes on and changes the originals
+  }
+  running_ = std::async(std::launch::async, [this, kept = std::move(checkpoint)] { write(kept); });
+}
+
+void CheckpointStore::wait() {
+  if (running_.valid()) running_.get();
+}
+
+void CheckpointStore::write(const Checkpoint& checkpoint) const {
+  write_checkpoint(folder_ / checkpoint_name(checkpoint.state.step), checkpoint);
+  mark_best(checkpoint.state);
+  prune(checkpoint.state);
+}
+
+void CheckpointStore::note_evaluated(const TrainState& state) {
+  wait();
+  write_evaluated(folder_ / checkpoint_name(state.step), state);
+  mark_best(state);
+  prune(state);
+}
+
+void CheckpointStore::mark_best(const TrainState& state) const {
+  if (!config_.keep_best || state.best_step != state.step) return;
+  const nlohmann::json best{
+      {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value}};
+  write_file(folder_ / kBest, json_text(best, 2));
+}
+
+// A best step may have failed to be saved, or not be marked yet: what best.json names stays until it names another. Steps
+// after the one just written are left from a session that went further, and loading passed over them because they are
+// damaged: they must not take the place of good ones.
+void CheckpointStore::prune(const TrainState& state) const {
+  const std::string best = checkpoint_name(state.best_step), named = named_best(folder_), newest = checkpoint_name(state.step);
+  int64_t kept = 0;
+  for (const fs::path& path : complete_checkpoints(folder_)) {
+    const std::string name = path.filename().string();
+    if (name > newest || kept++ < config_.keep_last) continue;
+    if (config_.keep_best && (name == best || name == named)) continue;
+    std::error_code error;
+    fs::remove(path / "DONE", error);  // first: a half-removed folder must not look complete
+    fs::remove_all(path, error);
+  }
+}
+
+std::optional<Checkpoint> CheckpointStore::load_latest() const {
+  for (const fs::path& folder : complete_checkpoints(folder_)) {
+    try {
+      return read_checkpoint(folder);
+    } catch (const Error& e) {
+      log_warn("{}; trying the one before", e.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void CheckpointStore::check_room(int64_t bytes_per_checkpoint) const {
+  const std::string why = why_not_writable(folder_);
+  TSR_CHECK(why.empty(), "checkpoints cannot be written to {}: {}; choose another run.dir", folder_.string(), why);
+  std::error_code error;
+  const auto space = fs::space(folder_, error);
+  if (error) return;
+  const int64_t held = static_cast<int64_t>(complete_checkpoints(folder_).size());
+  const int64_t kept = config_.keep_last + (config_.keep_best ? 1 : 0) + 1;  // and the one being written
+  const auto needed = static_cast<uint64_t>(std::max<int64_t>(1, kept - held) * bytes_per_checkpoint);
+  TSR_CHECK(space.available >= needed,
+            "the disk of {} has {} MB left and checkpoints need {} MB ({} of {} MB each); free space, choose another run.dir, "
+            "or set checkpoint.keep_last lower",
+            folder_.string(), space.available >> 20, (needed >> 20) + 1, std::max<int64_t>(1, kept - held),
+            (bytes_per_checkpoint >> 20) + 1);
+}
+
+bool holds_checkpoint(const fs::path& folder) {
+  return !complete_checkpoints(folder).empty();
+}
+
+fs::path resolve_checkpoint(const fs::path& given) {
+  std::error_code error;
+  TSR_CHECK(fs::exists(given, error),
+            "no run or checkpoint at {}; expected a run folder such as runs/demo or runs/demo/checkpoints/step-...",
+            given.string());
+  if (is_complete_checkpoint(given)) return given;
+  for (const fs::path& folder : {given / "checkpoints", given}) {
+    if (fs::exists(folder / kBest, error)) {
+      const std::string best = named_best(folder);
+      if (!best.empty() && is_complete_checkpoint(folder / best)) return folder / best;
+      log_warn("{} names no complete checkpoint; the newest one is taken", (folder / kBest).string());
+    }
+    if (const auto all = complete_checkpoints(folder); !all.empty()) return all.front();
+  }
+  fail("{} holds no complete checkpoint (looked in {} for step-* folders with a DONE file)", given.string(),
+       (given / "checkpoints").string());
+}
+
+}  // namespace tessera

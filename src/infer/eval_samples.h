@@ -1,0 +1,42 @@
+#pragma once
+#include <string>
+
+#include "config/experiment.h"
+#include "data/dataset.h"
+#include "data/transforms/transform.h"
+
+namespace tessera {
+
+// What the prediction of an image is compared with.
+struct EvalTruth {
+  int64_t index = 0;  // of the sample
+  std::string id;
+  LabelMap labels;  // at the size asked for by eval.at
+};
+
+// A validation image ready for the network.
+struct EvalSample {
+  Sample sample;  // after the validation transforms, without labels
+  EvalTruth truth;
+};
+
+// The samples of a data set as an evaluation sees them. Thread-safe.
+class EvalSamples {
+ public:
+  EvalSamples(const Experiment& experiment, DatasetPtr dataset);
+
+  EvalSample load(int64_t index) const;                                  // throws BadSample
+  Sample original(int64_t index) const { return dataset_->get(index); }  // before any transform
+
+  int64_t size() const { return dataset_->size(); }
+  int num_classes() const { return dataset_->classes().size(); }
+  bool at_original() const { return at_original_; }  // predictions are compared at the size of the original
+
+ private:
+  DatasetPtr dataset_;
+  Pipeline pipeline_;  // of the validation split, whichever the samples are of
+  bool at_original_;
+  uint64_t seed_;
+};
+
+}  // namespace tessera
