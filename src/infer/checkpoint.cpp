@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -63,11 +64,22 @@ json state_json(const TrainState& s, const ClassTable& classes, const SampleName
 
 }  // namespace
 
+void TrainState::note_metric(double value) {
+  evaluated_step = step;
+  if (std::isnan(value) || (best_value && value <= *best_value)) {
+    ++evals_since_best;
+    return;
+  }
+  best_value = value;
+  best_step = step;
+  evals_since_best = 0;
+}
+
 json to_json(const TrainState& s) {
   json j{{"step", s.step},
          {"evaluated_step", s.evaluated_step},
          {"best_step", s.best_step},
-         {"best_value", s.best_value},
+         {"best_value", s.best_value.value_or(-1)},
          {"evals_since_best", s.evals_since_best},
          {"loss_scale", s.loss_scale},
          {"loss_scale_good_steps", s.loss_scale_good_steps},
@@ -85,7 +97,7 @@ TrainState state_from_json(const json& j) {
   s.step = j.at("step");
   s.evaluated_step = j.at("evaluated_step");
   s.best_step = j.at("best_step");
-  s.best_value = j.at("best_value");
+  if (s.best_step >= 0) s.best_value = j.at("best_value");  // else it is -1 in the file
   s.evals_since_best = j.at("evals_since_best");
   s.loss_scale = j.at("loss_scale");
   s.loss_scale_good_steps = j.at("loss_scale_good_steps");

@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-int agree_on_signal(World& world, int own) {
+int max_over_ranks(World& world, int own) {
   if (world.alone()) return own;
-  at::Tensor strongest = at::scalar_tensor(own, at::kLong);
-  world.control.max(strongest);
-  return static_cast<int>(strongest.item<int64_t>());
+  at::Tensor largest = at::scalar_tensor(own, at::kLong);
+  world.control.max(largest);
+  return static_cast<int>(largest.item<int64_t>());
 }
 
 double total_of(World& world, const at::Tensor& share) {

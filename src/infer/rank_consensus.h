@@ -12,8 +12,8 @@ namespace tessera {
 // What the ranks of a world must decide or know together. Every function is a collective: all ranks call it at the same
 // place. Alone they return what they are given.
 
-// The strongest stop signal any rank has received, or 0.
-int agree_on_signal(World& world, int own);
+// The largest of what the ranks give, such as whether any of them failed (0, 1).
+int max_over_ranks(World& world, int own);
 
 // A sum over ranks of a scalar tensor on the device of the model.
 double total_of(World& world, const at::Tensor& share);
