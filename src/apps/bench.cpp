@@ -74,7 +74,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment, num_classes);
   TrainStep step(experiment, model, num_classes, device, world, {.sharded = arguments.ranks.sharded()});
-  Batch batch = first_batch(experiment, *data, step.share().positions);
+  Batch batch = first_batch(experiment, *data, step.slice().positions);
   batch.images = batch.images.to(device);
   batch.labels = batch.labels.to(device);
   if (!arguments.dump.empty() && world.is_first()) {  // for a peer to start from the same weights and data
@@ -95,7 +95,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
     if (i == arguments.warmup) peak_memory(device);
     const int64_t first = i, end = std::min(i + group, i < arguments.warmup ? arguments.warmup : all);
     const auto begin = std::chrono::steady_clock::now();
-    for (; i < end; ++i) shares.push_back(step.run(batch, i, all, steps_per_epoch).loss);
+    for (; i < end; ++i) shares.push_back(step.run(batch, {i, all, steps_per_epoch}).loss);
     synchronize(device);
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (first < arguments.warmup) continue;
@@ -112,11 +112,11 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
     ops = profile(
         device,
         [&] {
-          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, all + i, all + kProfiled, steps_per_epoch);
+          for (int64_t i = 0; i < kProfiled; ++i) step.run(batch, {all + i, all + kProfiled, steps_per_epoch});
         },
         arguments.trace);
   }
-  if (arguments.profile) least = least_work([&] { step.run(batch, all + kProfiled, all + kProfiled, steps_per_epoch); });
+  if (arguments.profile) least = least_work([&] { step.run(batch, {all + kProfiled, all + kProfiled, steps_per_epoch}); });
   if (!world.is_first()) return;
   const double median = median_of(milliseconds);
   nlohmann::json result{{"ms_median", median},

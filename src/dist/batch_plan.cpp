@@ -70,15 +70,15 @@ std::vector<int64_t> synced_units(const Deal& deal) {
   return units;
 }
 
-// Adds the round to the share of `rank`.
-void add_round(RankShare& share, const Deal& deal, size_t rank) {
-  Round round{.begin = static_cast<int64_t>(share.positions.size()), .synced = {}, .whole = {}};
+// Adds the round to the slice of `rank`.
+void add_round(RankSlice& slice, const Deal& deal, size_t rank) {
+  Round round{.begin = static_cast<int64_t>(slice.positions.size()), .synced = {}, .whole = {}};
   const std::vector<int64_t> synced = synced_units(deal);
   round.rows = static_cast<int64_t>(synced.size());
   int64_t at = 0;
   const auto add = [&](int64_t u, int64_t row) {
     const int64_t begin = std::max(deal.unit_begin(u), deal.ends[rank]), end = std::min(deal.unit_end(u), deal.ends[rank + 1]);
-    for (int64_t i = begin; i < end; ++i) share.positions.push_back(deal.first + i);
+    for (int64_t i = begin; i < end; ++i) slice.positions.push_back(deal.first + i);
     NormSegment segment{.begin = at,
                         .end = at + end - begin,
                         .unit = deal.first_unit + u,
@@ -95,8 +95,8 @@ void add_round(RankShare& share, const Deal& deal, size_t rank) {
     if (deal.touches(rank, u) && !std::binary_search(synced.begin(), synced.end(), u)) add(u, -1);
   }
   if (at == 0) {
-    share.stand_ins.push_back(round.begin);
-    share.positions.push_back(deal.first);
+    slice.stand_ins.push_back(round.begin);
+    slice.positions.push_back(deal.first);
     const NormSegment alone{.begin = 0,
                             .end = 1,
                             .unit = deal.first_unit,
@@ -106,7 +106,7 @@ void add_round(RankShare& share, const Deal& deal, size_t rank) {
                             .owner = false};
     (round.rows > 0 ? round.synced : round.whole).push_back(alone);
   }
-  share.rounds.push_back(std::move(round));
+  slice.rounds.push_back(std::move(round));
 }
 
 std::vector<Deal> deal_out(const BatchPlanOptions& o, int64_t units_per_round) {
@@ -119,27 +119,27 @@ std::vector<Deal> deal_out(const BatchPlanOptions& o, int64_t units_per_round) {
   return deals;
 }
 
-RankShare share_of(const std::vector<Deal>& deals, size_t rank) {
-  RankShare share;
+RankSlice slice_of(const std::vector<Deal>& deals, size_t rank) {
+  RankSlice slice;
   for (const Deal& deal : deals) {
-    add_round(share, deal, rank);
-    share.units += deal.units();
+    add_round(slice, deal, rank);
+    slice.units += deal.units();
   }
-  return share;
+  return slice;
 }
 
 // Samples of the largest pass that cannot be cut further, over all ranks.
 int64_t largest_piece(const std::vector<Deal>& deals, size_t ranks) {
   int64_t largest = 0;
   for (size_t rank = 0; rank < ranks; ++rank) {
-    for (const Pass& pass : share_of(deals, rank).passes(1)) largest = std::max(largest, pass.end - pass.begin);
+    for (const Pass& pass : slice_of(deals, rank).passes(1)) largest = std::max(largest, pass.end - pass.begin);
   }
   return largest;
 }
 
 }  // namespace
 
-std::vector<Pass> RankShare::passes(int64_t micro_batch) const {
+std::vector<Pass> RankSlice::passes(int64_t micro_batch) const {
   std::vector<Pass> passes;
   for (const Round& round : rounds) {
     if (!round.synced.empty()) {
@@ -164,14 +164,14 @@ std::vector<Pass> RankShare::passes(int64_t micro_batch) const {
   return passes;
 }
 
-RankShare plan_share(const BatchPlanOptions& options, int rank) {
+RankSlice plan_slice(const BatchPlanOptions& options, int rank) {
   const size_t ranks = options.weights.size();
   BatchPlanOptions o = options;
   o.unit = std::min(o.unit, o.batch);
   const int64_t units = (o.batch + o.unit - 1) / o.unit;
   for (int64_t rounds = 1; rounds <= units; ++rounds) {
     const std::vector<Deal> deals = deal_out(o, (units + rounds - 1) / rounds);
-    if (o.micro_batch == 0 || largest_piece(deals, ranks) <= o.micro_batch) return share_of(deals, static_cast<size_t>(rank));
+    if (o.micro_batch == 0 || largest_piece(deals, ranks) <= o.micro_batch) return slice_of(deals, static_cast<size_t>(rank));
   }
   fail_usage(
       "train.micro_batch {} is less than what must stay together: a batch-norm group of {} samples on {} {}; raise it, use "
@@ -179,7 +179,7 @@ RankShare plan_share(const BatchPlanOptions& options, int rank) {
       o.micro_batch, o.unit, ranks, plural(static_cast<int64_t>(ranks), "rank"));
 }
 
-RankShare plan_share_by_group(const BatchPlanOptions& o, int group, int rank) {
+RankSlice plan_slice_by_group(const BatchPlanOptions& o, int group, int rank) {
   const std::vector<int64_t> ends = boundaries(o.batch, o.weights);
   const auto ranks = static_cast<int>(o.weights.size());
   const int first = rank / group * group, last = std::min(first + group, ranks);
@@ -189,9 +189,9 @@ RankShare plan_share_by_group(const BatchPlanOptions& o, int group, int rank) {
   if (o.micro_batch > 0 && count > o.micro_batch)
     fail_usage("train.micro_batch {} would change what dist.norm_scope={} means: a rank has {} samples; leave it at 0",
                o.micro_batch, group == 1 ? "rank" : "node", count);
-  RankShare share;
-  for (int64_t i = 0; i < count; ++i) share.positions.push_back(begin + i);
-  share.units = (ranks + group - 1) / group;
+  RankSlice slice;
+  for (int64_t i = 0; i < count; ++i) slice.positions.push_back(begin + i);
+  slice.units = (ranks + group - 1) / group;
   const bool shared = group > 1;
   const NormSegment segment{.begin = 0,
                             .end = count,
@@ -199,10 +199,10 @@ RankShare plan_share_by_group(const BatchPlanOptions& o, int group, int rank) {
                             .unit_size = unit_size,
                             .row = shared ? rank / group : -1,
                             .owner = rank == first};
-  Round round{.begin = 0, .synced = {}, .whole = {}, .rows = shared ? share.units : 0};
+  Round round{.begin = 0, .synced = {}, .whole = {}, .rows = shared ? slice.units : 0};
   (shared ? round.synced : round.whole).push_back(segment);
-  share.rounds.push_back(std::move(round));
-  return share;
+  slice.rounds.push_back(std::move(round));
+  return slice;
 }
 
 }  // namespace tessera

@@ -34,7 +34,7 @@ struct Round {
 };
 
 // What one rank does with a global batch.
-struct RankShare {
+struct RankSlice {
   std::vector<int64_t> positions;  // in the global batch, in the order of the rank's own batch
   std::vector<Round> rounds;
   std::vector<int64_t> stand_ins;  // samples of the rank's own batch that count nowhere
@@ -53,10 +53,10 @@ struct BatchPlanOptions {
 };
 
 // Deals out a global batch. Throws UsageError when no plan keeps within micro_batch.
-RankShare plan_share(const BatchPlanOptions& options, int rank);
+RankSlice plan_slice(const BatchPlanOptions& options, int rank);
 
 // The same where statistics are shared by the samples of `group` consecutive ranks (those of a host, or one), whatever
 // their number: not independent of the hardware, but what some published results were made with. One round, one pass.
-RankShare plan_share_by_group(const BatchPlanOptions& options, int group, int rank);
+RankSlice plan_slice_by_group(const BatchPlanOptions& options, int group, int rank);
 
 }  // namespace tessera

@@ -43,14 +43,14 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
     Loader loader(*data, pipeline, quarantine,
                   {.batch_size = e.train.batch_size,
                    .seed = 1,
-                   .positions = step.share().positions,
+                   .positions = step.slice().positions,
                    .mix = {e.train.mixup, e.train.cutmix}},
                   0);
     at::Tensor loss;
     for (int i = 0; i < kSteps; ++i) {
       Batch batch = loader.next();
       drop_labels(batch);
-      loss = step.run(batch, i, kSteps, 2).loss;
+      loss = step.run(batch, {i, kSteps, 2}).loss;
     }
     world.control.sum(loss);
     at::Tensor average = at::empty({0}, at::kDouble);

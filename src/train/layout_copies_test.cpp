@@ -73,13 +73,13 @@ TEST(LayoutCopiesGpu, AStepOfNoModelMakesOne) {
     const Experiment e = small_model(name, {"train.precision=bf16", "train.cuda_graph=false"});
     const Batch batch = first_batch(e);
     TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, gpu);
-    for (int i = 0; i < 2; ++i) step.run(batch, i, 100, 2);
+    for (int i = 0; i < 2; ++i) step.run(batch, {i, 100, 2});
     {
       const LayoutCopies copies;
-      step.run(batch, 2, 100, 2);
+      step.run(batch, {2, 100, 2});
       for (const std::string& copy : LayoutCopies::found()) ADD_FAILURE() << name << ": " << copy;
     }
-    for (const OpTime& kernel : profile(gpu, [&] { step.run(batch, 3, 100, 2); }))
+    for (const OpTime& kernel : profile(gpu, [&] { step.run(batch, {3, 100, 2}); }))
       EXPECT_FALSE(turns(kernel.name)) << name << ": " << kernel.calls << " " << kernel.name;
   }
 }

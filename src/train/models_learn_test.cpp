@@ -31,7 +31,7 @@ TEST_P(EveryModelLearns, EightImages) {
   double accuracy = 0;
   int steps = 0;
   while (steps < kMostSteps && accuracy <= 0.95) {
-    for (int i = 0; i < kLookEvery; ++i) step.run(batch, steps++, kMostSteps, 1);
+    for (int i = 0; i < kLookEvery; ++i) step.run(batch, {steps++, kMostSteps, 1});
     accuracy = pixel_accuracy(e, model, batch);
   }
   EXPECT_GT(accuracy, 0.95) << "after " << steps << " steps";

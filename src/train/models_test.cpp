@@ -97,7 +97,7 @@ TEST_P(ModelWithoutPools, AStepCopiesNoActivationToAnotherLayout) {
     e.train.precision = precision;
     TrainStep step(e, build(e), kClasses, at::kCPU);
     const Batch batch = first_batch(e);
-    const std::vector<std::string> copies = layout_copies([&] { step.run(batch, 0, 100, 2); });
+    const std::vector<std::string> copies = layout_copies([&] { step.run(batch, {0, 100, 2}); });
     EXPECT_TRUE(copies.empty()) << fmt::format("{} copies: {}", copies.size(), fmt::join(copies, "; "));
   }
 }
@@ -107,7 +107,7 @@ TEST_P(EveryModel, TrainsSavesLoadsAndEvaluatesAtAnOddSize) {
   const ModelPtr model = build(e);
   TrainStep step(e, model, kClasses, at::kCPU);
   const at::Tensor before = step.arena().params().clone();
-  const StepResult result = step.run(first_batch(e), 0, 100, 2);
+  const StepResult result = step.run(first_batch(e), {0, 100, 2});
   EXPECT_TRUE(std::isfinite(result.loss.item<double>()));
   EXPECT_FALSE(step.arena().params().equal(before));
   EXPECT_TRUE(step.arena().params().isfinite().all().item<bool>());
@@ -188,7 +188,7 @@ TEST_P(EveryModel, FrozenPartsDoNotMove) {
   const ModelPtr model = build(e);
   TrainStep step(e, model, kClasses, at::kCPU);
   const NamedTensors before = copy_of(model_state(*model));
-  step.run(first_batch(e), 0, 100, 2);
+  step.run(first_batch(e), {0, 100, 2});
   const NamedTensors after = model_state(*model);
   int64_t moved = 0;
   for (size_t i = 0; i < before.size(); ++i) {
@@ -209,7 +209,7 @@ TEST_P(ModelOnResNet, FrozenBatchNormsKeepTheirStatistics) {
   const ModelPtr model = build(e);
   TrainStep step(e, model, kClasses, at::kCPU);
   const NamedTensors before = copy_of(model_state(*model));
-  step.run(first_batch(e), 0, 100, 2);
+  step.run(first_batch(e), {0, 100, 2});
   const NamedTensors after = model_state(*model);
   bool has_resnet = false;
   for (size_t i = 0; i < before.size(); ++i) {
@@ -260,7 +260,7 @@ TEST_P(EveryModel, TakesOtherChannelsAndAdaptsPretrainedFilters) {
     TrainStep step(e, model, kClasses, at::kCPU);
     Batch batch = first_batch(small_model(GetParam()));
     batch.images = batch.images.slice(3, 0, 1).repeat({1, 1, 1, channels});
-    EXPECT_TRUE(std::isfinite(step.run(batch, 0, 100, 2).loss.item<double>()));
+    EXPECT_TRUE(std::isfinite(step.run(batch, {0, 100, 2}).loss.item<double>()));
   }
 }
 

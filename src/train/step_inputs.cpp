@@ -16,9 +16,9 @@ at::Tensor predicted_part(const SegmentationModel& model, const at::Tensor& labe
 
 }  // namespace
 
-StepInputs::StepInputs(const Batch& loaded, const at::Tensor& keys, const SegmentationModel& model, int num_classes,
+StepInputs::StepInputs(const Batch& loaded, int64_t step_, int64_t seed, const SegmentationModel& model, int num_classes,
                        at::Device device, const std::vector<int64_t>& stand_ins)
-    : batch(loaded, device), sample_keys(upload(keys, device)) {
+    : step(step_), batch(loaded, device), sample_keys(upload(tessera::sample_keys(seed, step, loaded.draws), device)) {
   if (device.is_cuda() && loaded.labels.is_cpu()) check_label_range(loaded.labels, num_classes);  // there it would mean waiting
   targets.labels = predicted_part(model, batch.labels());
   if (batch.other_labels().defined()) {

@@ -1,32 +1,23 @@
 #pragma once
-#include <optional>
 #include <vector>
 
 #include "data/batch/input_batch.h"
-#include "dist/batch_plan.h"
 #include "loss/loss.h"
 #include "nn/model.h"
 
 namespace tessera {
 
-// A rank's part of a step, on its device: what its passes read.
+// A rank's slice of a global batch, on its device. The passes of a step read it and leave it as it is.
 struct StepInputs {
+  int64_t step = 0;
   InputBatch batch;
-  at::Tensor pixels;  // network input of the only pass; undefined: each makes its own
-  Targets targets;
-  at::Tensor sample_keys;
-  LossContext context, aux_context;  // their sums over predictions differ
-  std::optional<ModelOutput> first;  // of the only pass, where the sums needed it already
+  Targets targets;         // of the pixels that the model predicts
+  at::Tensor sample_keys;  // (N): what random numbers of a sample are drawn by
+  LossContext labels;      // counts over the labels, which the step adds up over the ranks
 
-  // keys: sample_keys() of the batch. stand_ins: samples that count nowhere.
-  StepInputs(const Batch& batch, const at::Tensor& keys, const SegmentationModel& model, int num_classes, at::Device device,
+  // seed: of the experiment. stand_ins: samples that count nowhere.
+  StepInputs(const Batch& batch, int64_t step, int64_t seed, const SegmentationModel& model, int num_classes, at::Device device,
              const std::vector<int64_t>& stand_ins);
-
-  // All that the only pass reads and that differs from step to step.
-  std::vector<at::Tensor*> read() {
-    return {&pixels, &targets.labels, &targets.other, &targets.share, &sample_keys, &context.sums, &aux_context.sums};
-  }
-  Targets targets_of(const Pass& pass) const { return targets.narrow(pass.begin, pass.end - pass.begin); }
 };
 
 }  // namespace tessera

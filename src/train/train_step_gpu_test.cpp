@@ -58,7 +58,7 @@ TEST_F(TrainStepGpu, TheClassifierMayBeLeftToTheLoss) {
       const ModelPtr model = make_model(e.model, {3, 4}, 1);
       TrainStep step(e, model, 4, at::kCUDA);
       model->classify_in_loss(in_loss);
-      losses[in_loss] = step.run(batch, 0, 100, 2).loss.cpu();
+      losses[in_loss] = step.run(batch, {0, 100, 2}).loss.cpu();
       gradients[in_loss] = step.arena().grads().cpu();
     }
     EXPECT_NEAR(losses[0].item<double>(), losses[1].item<double>(), 0.01 * losses[0].item<double>()) << precision;
@@ -85,10 +85,10 @@ TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
     batch.images = batch.images.pin_memory();  // as the trainer's loader does
     batch.labels = batch.labels.pin_memory();
     TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-    for (int i = 0; i < 4; ++i) step.run(batch, i, 100, 2);
+    for (int i = 0; i < 4; ++i) step.run(batch, {i, 100, 2});
     cuda_plugin()->forbid_waiting(true);
     try {
-      for (int i = 4; i < 7; ++i) step.run(batch, i, 100, 2);
+      for (int i = 4; i < 7; ++i) step.run(batch, {i, 100, 2});
     } catch (const c10::Error& error) {
       ADD_FAILURE() << options[0] << ": " << error.what();
     }
@@ -103,7 +103,7 @@ TEST_F(TrainStepGpu, OverflowInFp16SkipsTheStepOnTheDevice) {
   TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
   const at::Tensor before = step.arena().params().clone();
   step.scaler().restore({.scale = 1e30, .good_steps = 5, .applied_steps = 7, .skipped_steps = 0});
-  step.run(batch, 0, 100, 2);
+  step.run(batch, {0, 100, 2});
   EXPECT_TRUE(step.arena().params().equal(before));
   LossScaling now = step.scaler().read();
   EXPECT_EQ(now.scale, 5e29);
@@ -111,7 +111,7 @@ TEST_F(TrainStepGpu, OverflowInFp16SkipsTheStepOnTheDevice) {
   EXPECT_EQ(now.applied_steps, 7);
   EXPECT_EQ(now.skipped_steps, 1);
   step.scaler().restore({.scale = 1024, .good_steps = 1999, .applied_steps = 7, .skipped_steps = 1});
-  step.run(batch, 1, 100, 2);
+  step.run(batch, {1, 100, 2});
   now = step.scaler().read();
   EXPECT_FALSE(step.arena().params().equal(before));
   EXPECT_EQ(now.scale, 2048);
@@ -144,7 +144,7 @@ void expect_recording_changes_nothing(const Experiment& e, const std::string& na
     Batch batch = uneven_batch(e);
     TrainStep step(other, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
     for (int i = 0; i < 8; ++i) {
-      step.run(batch, i, 100, 2);
+      step.run(batch, {i, 100, 2});
       batch.images = batch.images.flip(2);
       batch.labels = batch.labels.roll(1, 0);
       for (int64_t& draw : batch.draws) ++draw;
@@ -184,7 +184,7 @@ TEST_F(TrainStepGpu, WhatCannotBeRecordedIsRunAndChangesNothing) {
   const Experiment e = tiny_experiment({"train.deterministic=true", "model.unet.dropout=0.3"});
   const Batch batch = uneven_batch(e);
   TrainStep step(e, std::make_shared<CuriousModel>(make_model(e.model, {3, 4}, 1)), 4, at::kCUDA);
-  for (int i = 0; i < 8; ++i) step.run(batch, i, 100, 2);
+  for (int i = 0; i < 8; ++i) step.run(batch, {i, 100, 2});
   EXPECT_FALSE(step.recorded());
   EXPECT_TRUE(step.arena().params().cpu().equal(weights_of(e, 8, nullptr, at::kCUDA)));
 }
@@ -198,7 +198,7 @@ TEST_F(TrainStepGpu, RealOutOfMemoryIsSurvived) {
                        "model.unet.channels=[64,64]", "train.batch_size=32", "train.norm_group=1"});
   const Batch batch = first_batch(e);
   TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
-  step.run(batch, 0, 100, 2);
+  step.run(batch, {0, 100, 2});
   EXPECT_GT(step.micro_batch(), 0);
   EXPECT_TRUE(step.arena().params().isfinite().all().item<bool>());
 }

@@ -57,7 +57,7 @@ TEST(TrainStep, SamplesThatComeAgainInABatchHaveDropoutOfTheirOwn) {
   const Experiment e = tiny_experiment({"data.train.count=3", "train.micro_batch=0"});
   const Batch batch = first_batch(e);
   const auto model = std::make_shared<KeyKeeper>(make_model(e.model, {3, 4}, 1));
-  TrainStep(e, model, 4, at::kCPU).run(batch, 0, 10, 1);
+  TrainStep(e, model, 4, at::kCPU).run(batch, {0, 10, 1});
   std::set<int64_t> keys, samples(batch.indices.begin(), batch.indices.end());
   for (int64_t i = 0; i < model->keys.numel(); ++i) keys.insert(model->keys[i].item<int64_t>());
   EXPECT_EQ(samples.size(), 3U);
@@ -109,7 +109,7 @@ TEST(TrainStep, OutOfMemoryShrinksTheMicroBatchAndChangesNothing) {
     for (const int64_t limit : {100, 3}) {
       const auto model = std::make_shared<ThirstyModel>(make_model(e.model, {3, 4}, 1), limit);
       TrainStep step(e, model, 4, at::kCPU);
-      for (int i = 0; i < 4; ++i) step.run(batch, i, 100, 2);
+      for (int i = 0; i < 4; ++i) step.run(batch, {i, 100, 2});
       EXPECT_EQ(step.micro_batch(), limit == 3 ? 2 : 0);
       params.push_back(step.arena().params().clone());
       buffers.push_back(step.arena().buffers().clone());
@@ -127,7 +127,7 @@ TEST(TrainStep, OutOfMemoryOnOneRankChangesNothing) {
     const Batch batch = uneven_batch(e);
     const auto weights = [&](World& world, int64_t limit) {
       TrainStep step(e, std::make_shared<ThirstyModel>(make_model(e.model, {3, 4}, 1), limit), 4, at::kCPU, world);
-      const auto& positions = step.share().positions;
+      const auto& positions = step.slice().positions;
       Batch own{batch.images.index_select(0, at::tensor(positions)),
                 batch.labels.index_select(0, at::tensor(positions)),
                 batch.max_value,
@@ -136,7 +136,7 @@ TEST(TrainStep, OutOfMemoryOnOneRankChangesNothing) {
         own.indices.push_back(batch.indices[static_cast<size_t>(position)]);
         own.draws.push_back(batch.draws[static_cast<size_t>(position)]);
       }
-      for (int i = 0; i < 4; ++i) step.run(own, i, 100, 2);
+      for (int i = 0; i < 4; ++i) step.run(own, {i, 100, 2});
       EXPECT_EQ(step.micro_batch(), limit == 3 ? 2 : 0);
       return at::cat({step.arena().params(), step.arena().buffers()});
     };
@@ -152,7 +152,7 @@ TEST(TrainStep, WhereEvenOneUnitDoesNotFitTheErrorSaysWhatToChange) {
   const Experiment e = tiny_experiment();
   TrainStep step(e, std::make_shared<ThirstyModel>(make_model(e.model, {3, 4}, 1), 1), 4, at::kCPU);
   try {
-    step.run(uneven_batch(e), 0, 100, 2);
+    step.run(uneven_batch(e), {0, 100, 2});
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("set train.norm_group lower"), std::string::npos) << error.what();
@@ -180,7 +180,7 @@ TEST(TrainStep, MovingAverageFollowsParametersAndStatistics) {
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(step.average().begun(), i > 3);
     if (i == 3) expected = now().clone();
-    step.run(batch, i, 100, 2);
+    step.run(batch, {i, 100, 2});
     if (i >= 3 && (i + 1) % 2 == 0) expected = 0.75 * expected + 0.25 * now();
   }
   const at::Tensor raw = now().clone();
@@ -197,7 +197,7 @@ TEST(TrainStep, MovingAverageFollowsParametersAndStatistics) {
   for (const auto& entry : step.average().state()) squares += entry.second.square().sum().item<double>();
   // Order within a tensor aside (channels last), names see the same values, batch norm's statistics among them.
   EXPECT_NEAR(squares, expected.square().sum().item<double>(), 1e-10);
-  step.run(batch, 8, 100, 2);
+  step.run(batch, {8, 100, 2});
   EXPECT_GT(relative_difference(raw, now()), 1e-9);  // and training goes on with its own
 }
 
@@ -210,7 +210,7 @@ TEST(TrainStep, AllIgnoredBatchGivesZeroLossAndNoNaN) {
   Batch batch = first_batch(e);
   batch.labels.fill_(kIgnoreLabel);
   TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU);
-  EXPECT_EQ(step.run(batch, 0, 10, 2).loss.item<double>(), 0.0);
+  EXPECT_EQ(step.run(batch, {0, 10, 2}).loss.item<double>(), 0.0);
   EXPECT_TRUE(step.arena().params().isfinite().all().item<bool>());
 }
 
@@ -218,9 +218,9 @@ TEST(TrainStep, BinaryModelHasOneChannel) {
   const Experiment e = tiny_experiment({"loss.type=bce", "data.synthetic.kind=cells", "data.synthetic.size=48"});
   const Batch batch = first_batch(e);
   TrainStep step(e, make_model(e.model, {3, logit_channels(e.loss, 2)}, 1), 2, at::kCPU);
-  const double first = step.run(batch, 0, 10, 2).loss.item<double>();
+  const double first = step.run(batch, {0, 10, 2}).loss.item<double>();
   double last = first;
-  for (int i = 1; i < 20; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
+  for (int i = 1; i < 20; ++i) last = step.run(batch, {i, 100, 2}).loss.item<double>();
   EXPECT_LT(last, first);
 }
 
@@ -231,7 +231,7 @@ TEST(TrainStep, AuxiliaryLossHasTheWeightOfTheHeadsLibrary) {
     settings.insert(settings.end(), more.begin(), more.end());
     const Experiment e = testing::small_model("fcn", settings);
     TrainStep step(e, make_model(e.model, {3, 4}, 3), 4, at::kCPU);
-    return step.run(first_batch(e), 0, 100, 2).loss.item<double>();
+    return step.run(first_batch(e), {0, 100, 2}).loss.item<double>();
   };
   for (const auto& [layout, weight] : {std::pair{"torchvision", 0.5}, std::pair{"mmseg", 0.4}}) {
     const double plain = loss(layout, {"loss.aux_weight=0"}), whole = loss(layout, {"loss.aux_weight=1"});

@@ -124,8 +124,7 @@ void Trainer::train_one_step() {
   enter_phase(RankPhase::kLoading);
   const Batch batch = loader_->next();
   if (world_.is_first()) warn(first_labels_.look(batch));
-  const Progress at = progress();
-  const StepResult result = step_->run(batch, at.step, at.total, at.steps_per_epoch);
+  const StepResult result = step_->run(batch, progress());
   ++state_.step;
   meter_->add(experiment_.train.batch_size, loader_->seconds_waited() - waited);
   state_.seconds = meter_->seconds();

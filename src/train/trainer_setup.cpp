@@ -73,7 +73,7 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   loader_ = std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
                                      LoaderOptions{.batch_size = train.batch_size,
                                                    .seed = static_cast<uint64_t>(train.seed),
-                                                   .positions = step_->share().positions,
+                                                   .positions = step_->slice().positions,
                                                    .mix = {train.mixup, train.cutmix},
                                                    .threads = loader_threads,
                                                    .prefetch = static_cast<int>(experiment_.data.prefetch),

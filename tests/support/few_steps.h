@@ -19,7 +19,7 @@ inline Batch uneven_batch(const Experiment& e) {
 inline at::Tensor weights_of(const Experiment& e, int steps, at::Tensor* buffers = nullptr, at::Device device = at::kCPU) {
   const Batch batch = uneven_batch(e);
   TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, device);
-  for (int i = 0; i < steps; ++i) step.run(batch, i, 100, 2);
+  for (int i = 0; i < steps; ++i) step.run(batch, {i, 100, 2});
   if (buffers != nullptr) *buffers = step.arena().buffers().cpu().clone();
   return step.arena().params().cpu().clone();
 }
@@ -36,9 +36,9 @@ inline void expect_overfits_one_batch(const std::string& precision, at::Device d
   const Experiment e = tiny_experiment({"train.precision=" + precision, "optimizer.type=adamw", "optimizer.lr=0.01"});
   const Batch batch = first_batch(e);
   TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, device);
-  const double first = step.run(batch, 0, 100, 2).loss.item<double>();
+  const double first = step.run(batch, {0, 100, 2}).loss.item<double>();
   double last = first;
-  for (int i = 1; i < 60; ++i) last = step.run(batch, i, 100, 2).loss.item<double>();
+  for (int i = 1; i < 60; ++i) last = step.run(batch, {i, 100, 2}).loss.item<double>();
   EXPECT_LT(last, first * 0.4) << precision;
 }
 

@@ -1,0 +1,184 @@
+#include "train/gradient_computation.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/rank_status.h"
+#include "infer/too_large.h"
+#include "tensor/error_text.h"
+
+namespace tessera {
+namespace {
+
+class RankNormExchange : public NormExchange {
+ public:
+  explicit RankNormExchange(Communicator& communicator) : communicator_(communicator) {}
+  void sum(at::Tensor& statistics) override { communicator_.sum(statistics); }
+
+ private:
+  Communicator& communicator_;
+};
+
+RecordedPass::Record recorder_of(const TrainConfig& config, at::Device device, const World& world) {
+  return config.cuda_graph && device.is_cuda() && world.alone() ? cuda_plugin()->record : nullptr;
+}
+
+}  // namespace
+
+GradientComputation::GradientComputation(const Experiment& experiment, SegmentationModel& model, const Loss& loss,
+                                         const RankPlan& plan, at::Device device, World& world, Arena& arena,
+                                         WorkingWeights& working, LossScaler& scaler, StepTrace& trace)
+    : world_(world),
+      loss_(loss),
+      plan_(plan),
+      device_(device),
+      arena_(arena),
+      working_(working),
+      scaler_(scaler),
+      trace_(trace),
+      norm_exchange_(world.alone() ? nullptr : std::make_unique<RankNormExchange>(world.norms)),
+      running_stats_(world.alone() ? nullptr : std::make_unique<RunningStats>(model, arena.buffers(), world.gradients)),
+      reducer_(world.alone()
+                   ? nullptr
+                   : std::make_unique<GradientReducer>(world.gradients, arena.places(), arena.grads(), experiment.dist)),
+      forward_(experiment, model, loss, device, norm_exchange_.get(), running_stats_.get(), trace),
+      recorded_(arena.params().device(), recorder_of(experiment.train, device, world)),
+      micro_batch_(experiment.train.micro_batch) {
+  if (reducer_)
+    reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
+}
+
+at::Tensor GradientComputation::compute(const StepInputs& inputs) {
+  saved_buffers_ = arena_.buffers().clone();
+  if (running_stats_) running_stats_->begin(plan_.own().units);
+  const bool needs_sums = loss_.needs_prediction_sums();
+  LossContexts contexts(inputs.labels);
+  std::optional<ModelOutput> first_output;
+  if (needs_sums && !world_.alone()) {
+    with_retries(inputs.step, [&] { contexts = with_prediction_sums(inputs, &first_output); });
+    contexts.sum_predictions(world_.gradients);
+  }
+  at::Tensor total;
+  with_retries(inputs.step, [&] {
+    if (needs_sums && world_.alone() && !plan_.one_pass_everywhere(micro_batch_))
+      contexts = with_prediction_sums(inputs, nullptr);
+    total = run_passes(inputs, contexts, std::exchange(first_output, std::nullopt));
+  });
+  return total;
+}
+
+void GradientComputation::reduce() {
+  if (!reducer_) return;
+  const double begin = StepTrace::now();
+  reducer_->finish();
+  trace_.add("wait", "wait", begin, StepTrace::now());
+  for (const BucketTimes& bucket : reducer_->times()) {
+    if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+  }
+  running_stats_->finish();
+}
+
+// With one pass on every rank its output serves the loss too and is kept; else these are passes of their own, whose statistics
+// must not count.
+LossContexts GradientComputation::with_prediction_sums(const StepInputs& inputs, std::optional<ModelOutput>* only_output) {
+  LossContexts contexts(inputs.labels);
+  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
+  if (plan_.one_pass_everywhere(micro_batch_)) {
+    const PassInputs all = forward_.inputs(inputs, passes[0], contexts);
+    *only_output = forward_.output(all, passes[0], /*keeps_statistics=*/true);
+    contexts.add_predictions(loss_, **only_output, all.targets);
+    return contexts;
+  }
+  const at::NoGradGuard no_grad;
+  for (const Pass& pass : passes) {
+    const PassInputs some = forward_.inputs(inputs, pass, contexts);
+    contexts.add_predictions(loss_, forward_.output(some, pass, /*keeps_statistics=*/false), some.targets);
+  }
+  arena_.buffers().copy_(saved_buffers_);
+  return contexts;
+}
+
+at::Tensor GradientComputation::run_passes(const StepInputs& inputs, const LossContexts& contexts,
+                                           std::optional<ModelOutput> first_output) {
+  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
+  if (passes.size() == 1 && !reducer_) return run_only_pass(inputs, passes[0], contexts);
+  working_.forget();
+  arena_.grads().zero_();  // for parameters that a loss does not reach
+  at::Tensor total = at::zeros({}, at::TensorOptions(device_).dtype(at::kDouble));
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const PassInputs some = forward_.inputs(inputs, passes[i], contexts, /*with_pixels=*/!first_output);
+    const ModelOutput output =
+        first_output ? *std::exchange(first_output, std::nullopt) : forward_.output(some, passes[i], /*keeps_statistics=*/true);
+    const at::Tensor loss = forward_.loss(output, some);
+    first_pass_ = i == 0;
+    if (reducer_ && i + 1 == passes.size()) reducer_->arm();
+    backward(loss);
+    working_.collect(/*add=*/!first_pass_);
+    total = total + loss.detach();
+  }
+  return total;
+}
+
+// The only pass of a step on a GPU is recorded and from then on replayed.
+at::Tensor GradientComputation::run_only_pass(const StepInputs& inputs, const Pass& pass, const LossContexts& contexts) {
+  PassInputs all = forward_.inputs(inputs, pass, contexts);
+  const auto body = [&] {
+    working_.forget();  // also what a recording left behind that failed
+    const at::Tensor loss = forward_.loss(forward_.output(all, pass, /*keeps_statistics=*/true), all);
+    backward(loss);
+    working_.collect_only_pass();
+    return loss.detach();
+  };
+  return trace_.is_on() ? body() : recorded_.run(all.tensors(), body);
+}
+
+void GradientComputation::backward(const at::Tensor& loss) {
+  const StepTrace::Span span(trace_, "backward");
+  enter_phase(RankPhase::kBackward);
+  scaler_.scaled(loss).backward();
+}
+
+// Runs `body` again, in smaller passes and from the state before, when memory runs out. A pass over spread units cannot be
+// repeated by one rank alone: the others are in it too.
+void GradientComputation::with_retries(int64_t step, const std::function<void()>& body) {
+  while (true) {
+    try {
+      return body();
+    } catch (const std::exception& e) {
+      const std::string why = why_too_large(e);
+      if (why.empty()) throw;
+      const at::NoGradGuard no_grad;
+      if (reducer_ && !plan_.spread()) reducer_->interrupt();
+      arena_.buffers().copy_(saved_buffers_);
+      if (running_stats_) running_stats_->begin(plan_.own().units);
+      if (plan_.spread() || !shrink_micro_batch()) {
+        fail(
+            "{} at step {} with {}; set {}train.norm_group lower (it defines the experiment), or use smaller crops, "
+            "a smaller model or train.precision=bf16. {}",
+            why, step,
+            plan_.spread() ? "batch-norm units spread over the ranks"
+                           : fmt::format("the smallest micro-batch ({} samples, one batch-norm unit)", micro_batch_),
+            plan_.spread() ? "train.micro_batch, so that less is computed at a time, use more ranks, set " : "", error_text(e));
+      }
+      log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch_);
+    }
+  }
+}
+
+// False where what is left must stay together.
+bool GradientComputation::shrink_micro_batch() {
+  recorded_.forget();
+  release_kept_memory();
+  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
+  int64_t largest = 0;
+  for (const Pass& pass : passes) largest = std::max(largest, pass.end - pass.begin);
+  const int64_t units = (largest + plan_.unit() - 1) / plan_.unit();
+  micro_batch_ = (units + 1) / 2 * plan_.unit();
+  return plan_.own().passes(micro_batch_).size() > passes.size();
+}
+
+}  // namespace tessera
