@@ -86,17 +86,6 @@ RunResult Trainer::result() {
           .stop_reason = stop_reason_};
 }
 
-std::string RunResult::status() const {
-  switch (end) {
-    case RunEnd::kDone: return "done";
-    case RunEnd::kStoppedEarly: return "stopped early";
-    case RunEnd::kPaused: return "paused";
-    case RunEnd::kHook: return "stopped by " + stop_reason;
-    case RunEnd::kSignal: return "stopped";
-  }
-  return "";
-}
-
 // A signal goes before a hook's wish. Both are one number, so that a single maximum tells every rank what any of them was
 // asked.
 bool Trainer::stop_asked() {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "config/experiment.h"
-#include "core/error.h"
 #include "core/progress.h"
 #include "data/batch/loader.h"
 #include "dist/world.h"
@@ -15,57 +14,11 @@
 #include "infer/torch_settings.h"
 #include "train/hooks/hooks.h"
 #include "train/meter.h"
-#include "train/run_data.h"
+#include "train/run_options.h"
+#include "train/run_result.h"
 #include "train/train_step.h"
 
 namespace tessera {
-
-// How this process takes part in a run.
-struct RunOptions {
-  bool resume = false;
-  std::string device = {};               // of this rank; empty: train.device
-  bool sharded = false;                  // ZeRO-1
-  bool autotune_exchange = false;        // measure bucket sizes and compression first
-  std::filesystem::path timeline = {};   // Chrome trace of all ranks, written at the end
-  std::optional<Duration> stop_at = {};  // see Note [Stop at a step]; the same on all ranks
-  std::optional<RunData> data = {};      // opened already, and maybe shared with other runs; else the run opens its own
-  bool report = true;                    // draw predictions and make report.html at the end
-};
-
-// Note [Stop at a step]
-// With `stop_at` a run is trained up to that step of its train.duration, which schedules, averages and logs go by as ever: a
-// rung of a tuner that gives the promising runs more steps. The step is saved and evaluated like a last one. An evaluation that
-// eval.every would not have made there is shown to the hooks and is in the result, but the run's state does not know of it: it
-// makes no best checkpoint and does not count for early stopping. So a run that goes on from there, by `resume` with a later
-// stop_at or none, ends in the bits and with the best checkpoint of one that never stopped. A run that is beyond `stop_at`
-// already takes no step.
-
-// How a run ended that did not fail.
-enum class RunEnd {
-  kDone,          // all steps of train.duration
-  kStoppedEarly,  // by checkpoint.early_stop
-  kPaused,        // at stop_at
-  kHook,          // a hook wanted it
-  kSignal
-};
-
-struct RunResult {
-  TrainState state;
-  std::optional<EvalResult> last_eval = {};
-  ClassTable classes = {};
-  RunEnd end = RunEnd::kDone;
-  int signal = 0;                // the stop signal that ended the run, or 0
-  std::string stop_reason = {};  // the hook's, where that ended the run
-
-  bool complete() const { return end != RunEnd::kHook && end != RunEnd::kSignal; }  // see Note [Order of events]
-  std::string status() const;  // "done", "stopped early", "paused", "stopped by <reason>", "stopped"
-};
-
-// The loss or the weights are no longer finite: these settings do not train this model. What was saved before is untouched.
-class Diverged : public Error {
- public:
-  using Error::Error;
-};
 
 // Trains one model from a config to the end of its duration. All of a run's state is in TrainState and the arenas, so a run
 // that is killed and resumed gives the bits of one that was not. On several ranks each has a trainer; they do the same
