@@ -72,7 +72,7 @@ struct ExchangeTimes {
 void bench_step(const BenchArguments& arguments, Experiment experiment, World& world, const std::string& device_name) {
   const at::Device device = pick_device(device_name);
   experiment.train.precision = pick_precision(experiment.train.precision, device);
-  use_threads(experiment.train);
+  const TorchSettings settings(experiment.train, device);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment, num_classes);

@@ -88,7 +88,7 @@ void bench_eval(const EvalArguments& arguments) {
   Experiment experiment = arguments.model.experiment();
   const at::Device device = pick_device(experiment.train.device);
   experiment.train.precision = pick_precision(experiment.train.precision, device);
-  use_threads(experiment.train);
+  const TorchSettings settings(experiment.train, device);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment, num_classes);

@@ -1,5 +1,7 @@
 #include <fmt/ranges.h>
 
+#include <optional>
+
 #include "apps/command.h"
 #include "apps/ranks.h"
 #include "core/error.h"
@@ -12,7 +14,7 @@ namespace {
 struct TrainArguments {
   ConfigArguments config;
   RankArguments ranks;
-  std::string model, timeline;
+  std::string model, timeline, stop_at;
   bool resume = false, dry_run = false, autotune = false, allow_missing = false;
 
   Experiment load() const {
@@ -21,7 +23,21 @@ struct TrainArguments {
     if (allow_missing) overrides.emplace_back("model.allow_missing=true");
     return load_experiment(config.file(), overrides);
   }
+  std::optional<Duration> stop() const { return stop_at.empty() ? std::nullopt : std::optional(Duration::parse(stop_at)); }
 };
+
+// A word that is no length of training is refused like any other wrong option.
+CLI::Validator duration_check() {
+  const auto complaint = [](const std::string& text) -> std::string {
+    try {
+      Duration::parse(text);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  return {complaint, "DURATION"};
+}
 
 void print_result(const RunResult& result, const Experiment& experiment, const ClassTable& classes) {
   constexpr size_t kClassesShown = 20;
@@ -31,8 +47,8 @@ void print_result(const RunResult& result, const Experiment& experiment, const C
     }
     for (const auto& [name, value] : named_values(result.last_eval->report)) fmt::print("{:<24} {:.4f}\n", name, value);
   }
-  if (result.state.best_step >= 0)
-    fmt::print("best {:<19} {:.4f} at step {}\n", experiment.checkpoint.best_metric, result.state.best_value,
+  if (result.state.best_value)
+    fmt::print("best {:<19} {:.4f} at step {}\n", experiment.checkpoint.best_metric, *result.state.best_value,
                result.state.best_step);
   const std::filesystem::path report = run_folder(experiment) / "report.html";
   std::error_code error;
@@ -51,6 +67,12 @@ void add_train(CLI::App& app, int& exit_code) {
                     "start even if model.pretrained lacks weights outside the head");
   command->add_flag("--resume", arguments->resume,
                     "go on from the newest checkpoint of the run folder; starts anew if there is none");
+  command
+      ->add_option(
+          "--stop-at", arguments->stop_at,
+          "train up to here only (10ep, 500ba, 0.5dur), save and evaluate; the schedule stays that of train.duration, and "
+          "--resume goes on as if it had not stopped")
+      ->check(duration_check());
   command->add_flag("--dry-run", arguments->dry_run, "check config, data and disk, build the model, then stop");
   command->add_flag("--autotune-comm", arguments->autotune,
                     "several ranks: measure bucket sizes and compression of the gradients first and take the fastest");
@@ -62,7 +84,7 @@ void add_train(CLI::App& app, int& exit_code) {
     if (arguments->dry_run) {
       World alone;
       const NewFolders unused(run_folder(experiment));
-      const Trainer trainer(experiment, {.folder = run_folder(experiment), .resume = arguments->resume}, alone);
+      const Trainer trainer(experiment, {.resume = arguments->resume}, alone);
       fmt::print("{}\n{} parameters; everything needed to start is there\n", experiment_yaml(experiment),
                  trainer.num_parameters());
       return;
@@ -74,7 +96,8 @@ void add_train(CLI::App& app, int& exit_code) {
                                              .device = device,
                                              .sharded = arguments->ranks.sharded(),
                                              .autotune_exchange = arguments->autotune,
-                                             .timeline = arguments->timeline},
+                                             .timeline = arguments->timeline,
+                                             .stop_at = arguments->stop()},
                                             world);
       if (!world.is_first()) return;
       if (result.signal != 0) {

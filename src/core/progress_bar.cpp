@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 
@@ -14,6 +15,8 @@ namespace tessera {
 namespace {
 
 constexpr int kBarCells = 24;
+
+std::atomic<const ProgressBar*> drawn{nullptr};  // the bar that has the terminal's last line
 
 int terminal_columns() {
   winsize size{};
@@ -40,18 +43,27 @@ bool ProgressBar::on_terminal() {
 
 ProgressBar::ProgressBar(std::string title, int64_t total)
     : title_(std::move(title)), total_(total), start_(std::chrono::steady_clock::now()), last_(start_) {
-  if (on_terminal()) set_before_log(wipe);
+  if (!on_terminal()) return;
+  drawn = this;
+  set_before_log(wipe);
 }
 
 ProgressBar::~ProgressBar() {
-  if (!on_terminal()) return;
+  const ProgressBar* own = this;
+  if (!drawn.compare_exchange_strong(own, nullptr)) return;
   wipe();
   std::fflush(stderr);
   set_before_log(nullptr);
 }
 
+bool ProgressBar::has_line() {
+  const ProgressBar* nobody = nullptr;
+  if (drawn.compare_exchange_strong(nobody, this)) set_before_log(wipe);
+  return drawn == this;
+}
+
 void ProgressBar::update(int64_t done, const std::string& details) {
-  if (!on_terminal()) return;
+  if (!on_terminal() || !has_line()) return;
   const auto now = std::chrono::steady_clock::now();
   if (first_ < 0) {
     first_ = done;

@@ -6,7 +6,9 @@
 namespace tessera {
 
 // A line on the terminal that is redrawn in place: "train  ep 3/30  [#####>    ]  512/5190  loss 0.12 ... ETA 1:20". On
-// anything but a terminal it prints nothing: the owner logs plain lines instead. One at a time per process.
+// anything but a terminal it prints nothing: the owner logs plain lines instead. There is one such line per process, and the
+// newest bar has it: an older one (of trials around a run, of a run that failed and is not gone yet) draws again when that has
+// ended.
 class ProgressBar {
  public:
   ProgressBar(std::string title, int64_t total);
@@ -20,6 +22,7 @@ class ProgressBar {
   static bool on_terminal();
 
  private:
+  bool has_line();  // takes it where nobody has it
   void draw(int64_t done, const std::string& details);
 
   std::string title_;

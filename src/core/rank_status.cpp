@@ -50,6 +50,14 @@ RankStatus& rank_status() {
   return *status;
 }
 
+void begin_run() {
+  RankStatus& status = rank_status();
+  status.step = -1;
+  status.sample = -1;
+  status.error[0] = '\0';
+  touch();
+}
+
 void enter_phase(RankPhase phase) {
   rank_status().phase = phase;
   touch();

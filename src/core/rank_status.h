@@ -29,11 +29,14 @@ struct RankStatus {
   std::atomic<RankPhase> phase{RankPhase::kStarting};
   std::atomic<bool> waiting{false};    // in a collective: for the peers
   std::atomic<int64_t> changed_ns{0};  // CLOCK_MONOTONIC, which the processes of a host share, at the last change
-  char error[1000] = {};               // the first error, zero-terminated; empty: none
+  char error[1000] = {};               // the first error of the run, zero-terminated; empty: none
 };
 
 RankStatus& rank_status();
 
+// A run begins in this process: it has taken no step yet, and the error of a run before it is not its own. Where ranks are
+// threads, each calls it before any of them trains.
+void begin_run();
 void enter_phase(RankPhase phase);
 void enter_step(int64_t step);
 void begin_collective();  // waiting until end_collective

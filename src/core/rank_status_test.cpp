@@ -20,7 +20,20 @@ TEST(RankStatus, RemembersWhatTheRankDoes) {
   EXPECT_EQ(phase_name(rank_status().phase), "reducing");
 }
 
+TEST(RankStatus, TheFirstErrorOfARunCountsAndNoneOfTheRunBefore) {
+  begin_run();
+  note_error("the cause");
+  note_error("what followed from it");
+  EXPECT_STREQ(rank_status().error, "the cause");
+  begin_run();
+  EXPECT_STREQ(rank_status().error, "");
+  EXPECT_EQ(rank_status().step, -1);
+  note_error("another");
+  EXPECT_STREQ(rank_status().error, "another");
+}
+
 TEST(RankStatus, CutsALongError) {
+  begin_run();
   note_error(std::string(5000, 'x'));
   EXPECT_EQ(std::string(rank_status().error).size(), sizeof(RankStatus::error) - 1);
 }

@@ -1,14 +1,27 @@
 #pragma once
-#include <string_view>
 
 namespace tessera {
 
-// After this call SIGINT and SIGTERM only leave a note: the run finishes its step, saves and ends with 128 + signal. A closed
-// terminal (SIGHUP, unless it is ignored as under nohup) is taken for SIGTERM. Another signal more than two seconds later ends
-// the process at once. notice: what a terminal shows when the first signal comes; must live on; empty: nothing.
-void catch_stop_signals(std::string_view notice = {});
+// After the first call SIGINT and SIGTERM only leave a note, for the rest of the process: a run finishes its step, saves and
+// ends with 128 + signal. A closed terminal (SIGHUP, unless it is ignored as under nohup) is taken for SIGTERM. Another signal
+// more than two seconds later ends the process at once. Further calls do nothing, and no run takes the note back: a signal that
+// comes between two runs stops the second one, and one that stopped a run stops those after it.
+void catch_stop_signals();
 
 // The signal received, or 0.
 int stop_signal();
+
+// While it lives, a terminal shows `text` when the first signal comes; after it, what was shown before it. One rank of a
+// process makes one.
+class StopNotice {
+ public:
+  explicit StopNotice(const char* text);  // lives on; null: shows nothing
+  ~StopNotice();
+  StopNotice(const StopNotice&) = delete;
+  StopNotice& operator=(const StopNotice&) = delete;
+
+ private:
+  const char* before_;
+};
 
 }  // namespace tessera

@@ -37,7 +37,7 @@ std::vector<std::unique_ptr<World>> thread_worlds(int size, bool cuda, std::chro
 
 void run_on_threads(int ranks, bool cuda, std::chrono::seconds timeout, const std::function<void(World&)>& body) {
   std::vector<std::unique_ptr<World>> worlds = thread_worlds(ranks, cuda, timeout);
-  const int threads_each = std::max(1, at::get_num_threads() / ranks);
+  const int threads_before = at::get_num_threads(), threads_each = std::max(1, threads_before / ranks);
   std::mutex mutex;
   std::exception_ptr first_error;
   std::vector<std::thread> threads;
@@ -55,6 +55,7 @@ void run_on_threads(int ranks, bool cuda, std::chrono::seconds timeout, const st
     });
   }
   for (std::thread& thread : threads) thread.join();
+  at::set_num_threads(threads_before);  // threads that are made from now on begin with what was set last
   if (first_error) std::rethrow_exception(first_error);
 }
 

@@ -181,8 +181,7 @@ std::vector<at::Tensor> Predictor::class_maps_of(const EvalConfig& eval, const I
   }
   const ImageScores all = scores_of(eval, images.pixels, images.max_value, team);
   if (!team.leads()) return {};
-  if (whole_frames && use_fused(all.values))
-    return cut_originals(best_class(all.values, all.height, all.width), placements);
+  if (whole_frames && use_fused(all.values)) return cut_originals(best_class(all.values, all.height, all.width), placements);
   std::vector<at::Tensor> maps;
   // One after another: scores at the size of an image are large.
   for (size_t i = 0; i < placements.size(); ++i) maps.push_back(classes(all.of(static_cast<int64_t>(i)), placements[i]));

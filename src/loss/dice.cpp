@@ -12,10 +12,10 @@ namespace tessera {
 namespace {
 
 struct Dice {
-  at::Tensor value;        // scalar
-  at::Tensor numerator;    // (K) 2 I + s
-  at::Tensor denominator;  // (K) T + P + s
-  at::Tensor class_weight;        // (K) weight of each class in the mean: 1 / number of present classes, or 0
+  at::Tensor value;         // scalar
+  at::Tensor numerator;     // (K) 2 I + s
+  at::Tensor denominator;   // (K) T + P + s
+  at::Tensor class_weight;  // (K) weight of each class in the mean: 1 / number of present classes, or 0
 };
 
 Dice dice_of(const at::Tensor& prediction_sums, const at::Tensor& label_counts, double smooth, int first_class) {

@@ -54,7 +54,8 @@ void load_cuda_plugin() {
   const std::string file = find_plugin();
   if (file.empty()) {
     state().status =
-        "a GPU driver is here, but this build has no CUDA plug-in (libtessera_cuda.so): `make gpu` builds it (nvcc of CUDA 13 is needed)";
+        "a GPU driver is here, but this build has no CUDA plug-in (libtessera_cuda.so): `make gpu` builds it (nvcc of CUDA 13 "
+        "is needed)";
     return;
   }
   if (::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr || !state().registered) {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "train/hooks/hook.h"
+#include "train/hooks/run_events.h"
 
 namespace tessera {
 

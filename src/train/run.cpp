@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
+#include "core/rank_status.h"
 #include "core/signals.h"
 #include "data/decode/png_writer.h"
 #include "infer/auto_precision.h"
@@ -60,7 +61,7 @@ void describe_run(const fs::path& folder, const Experiment& experiment, const Tr
 }
 
 // The best and the worst of the last evaluation.
-void draw_predictions(const fs::path& folder, const Trainer& trainer, const RunResult& result, TensorBoardHook* board) {
+void draw_predictions(const fs::path& folder, const Trainer& trainer, const RunResult& result, Hooks& hooks) {
   const Experiment& experiment = trainer.experiment();
   const auto draw = [&](bool want_best) {
     return draw_extremes(*result.last_eval, trainer.evaluator(), trainer.predictor(), trainer.classes(),
@@ -68,56 +69,62 @@ void draw_predictions(const fs::path& folder, const Trainer& trainer, const RunR
   };
   const auto best = draw(true), worst = draw(false);
   save_pictures(folder / "predictions", best, worst);
-  for (size_t i = 0; board != nullptr && i < worst.size(); ++i) {
-    board->picture(fmt::format("predictions/worst_{}", i), encode_png(worst[i].picture), worst[i].picture.size(),
-                   result.state.step);
+  hooks.on_pictures(result.state, best, worst);
+}
+
+// The run is done and saved: what is drawn of it may fail, and it is still done.
+void attempt(const char* what, const std::function<void()>& make) {
+  for (const bool last : {false, true}) {
+    try {
+      return make();
+    } catch (const std::exception& e) {
+      release_kept_memory();  // of the training, which is over: it may be all that a second try needs
+      if (!last && !why_too_large(e).empty()) continue;
+      return log_warn("the run is saved, but {}: {}", what, error_text(e));
+    }
   }
 }
 
 }  // namespace
 
-RunResult run_training(const Experiment& asked, const RunOptions& options, World& world) {
-  constexpr std::string_view kNotice =
+Hooks default_hooks(const Experiment& experiment) {
+  Hooks hooks;
+  hooks.add(std::make_unique<ConsoleHook>());
+  hooks.add(std::make_unique<RunLogHook>());
+  if (experiment.run.tensorboard) hooks.add(std::make_unique<TensorBoardHook>());
+  return hooks;
+}
+
+RunResult run_training(const Experiment& experiment, const RunOptions& options, World& world) {
+  Hooks hooks = world.is_first() ? default_hooks(experiment) : Hooks();
+  return run_training(experiment, options, world, hooks);
+}
+
+RunResult run_training(const Experiment& asked, const RunOptions& options, World& world, Hooks& hooks) {
+  constexpr const char* kNotice =
       "\nstopping: the step or the pass of an evaluation under way is finished, then the run is saved; again to stop at once\n";
+  begin_run();
   const fs::path folder = run_folder(asked);
   Experiment experiment = asked;
   experiment.train.precision = precision_of_run(asked.train, folder, options.resume, options.device, world);
   std::optional<NewFolders> refused;
   if (world.is_first()) refused.emplace(folder);
   const auto lock = world.is_first() ? claim_folder(folder, options.resume) : nullptr;
-  catch_stop_signals(world.is_first() ? kNotice : std::string_view());
-  Trainer trainer(experiment,
-                  {folder, options.resume, options.device, options.sharded, options.autotune_exchange, options.timeline},
-                  world);
-  if (!world.is_first()) return trainer.run();
-
-  refused->keep();
-  if (!trainer.resumed()) set_failed_run_aside(folder);
-  describe_run(folder, experiment, trainer, world.size());
-  trainer.add_hook(std::make_unique<ConsoleHook>());
-  trainer.add_hook(std::make_unique<RunLogHook>());
-  TensorBoardHook* board = nullptr;
-  if (experiment.run.tensorboard) {
-    auto hook = std::make_unique<TensorBoardHook>();
-    board = hook.get();
-    trainer.add_hook(std::move(hook));
+  catch_stop_signals();
+  std::optional<StopNotice> notice;
+  if (world.is_first()) notice.emplace(kNotice);
+  Trainer trainer(experiment, options, world);
+  if (world.is_first()) {
+    refused->keep();
+    if (!trainer.resumed()) set_failed_run_aside(folder);
+    describe_run(folder, experiment, trainer, world.size());
   }
-  RunResult result = trainer.run();
+  RunResult result = trainer.run(hooks);
 
-  // The run is done and saved: what is drawn of it may fail, and it is still done.
-  const auto attempt = [&](const char* what, const std::function<void()>& make) {
-    for (const bool last : {false, true}) {
-      try {
-        return make();
-      } catch (const std::exception& e) {
-        release_kept_memory();  // of the training, which is over: it may be all that a second try needs
-        if (!last && !why_too_large(e).empty()) continue;
-        return log_warn("the run is saved, but {}: {}", what, error_text(e));
-      }
-    }
-  };
-  if (result.last_eval && result.signal == 0)
-    attempt("its predictions were not drawn", [&] { draw_predictions(folder, trainer, result, board); });
+  const bool draws = options.report && result.last_eval && result.complete();  // the same on all ranks
+  const auto averaged = draws ? trainer.averaged_weights() : nullptr;
+  if (!options.report || !world.is_first()) return result;
+  if (draws) attempt("its predictions were not drawn", [&] { draw_predictions(folder, trainer, result, hooks); });
   attempt("its report was not made; `tessera report` makes it", [&] {
     std::error_code error;
     if (!fs::exists(folder / "config.yaml", error))

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/host_name.h"
 #include "core/log.h"
+#include "core/signals.h"
 #include "infer/checkpoint/checkpoint_store.h"
 
 namespace tessera {
@@ -25,7 +26,7 @@ std::unique_ptr<FileLock> lock_folder(const fs::path& folder, bool resume) {
   constexpr int kPatience_s = 60;
   auto lock = std::make_unique<FileLock>(folder / ".lock", "set run.dir to another place");
   for (int waited = 0; !lock->try_lock(); ++waited) {
-    if (!resume || waited == kPatience_s) {
+    if (!resume || waited == kPatience_s || stop_signal() != 0) {
       fail_usage("{} is in use by {}; wait until it has ended, or set run.dir (or run.name) to start another run",
                  folder.string(), lock->signature());
     }

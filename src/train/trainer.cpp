@@ -19,50 +19,87 @@ int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) 
   return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
 }
 
+double value_named(const std::string& metric, const IouReport& report) {
+  for (const auto& [name, value] : named_values(report)) {
+    if (name == metric) return value;
+  }
+  return NAN;
+}
+
 }  // namespace
 
-RunResult Trainer::run() {
+RunResult Trainer::run(Hooks& hooks) {
+  hooks_ = &hooks;
   meter_.emplace(state_.seconds, device_);
-  const RunInfo info{experiment_,      folder_,          state_.step,          resumed_,
-                     total_steps_,     steps_per_epoch_, num_parameters_,      train_set_->size(),
-                     val_set_->size(), device_.str(),    train_set_->classes()};
-  for (auto& hook : hooks_) hook->on_start(info);
+  hooks.on_start(info());
   warn_of_average();
-  RunResult result;
-  std::string status;
   try {
-    while (true) {
-      signal_ = max_over_ranks(world_, stop_signal());
-      if (signal_ != 0) {
+    while (!complete()) {
+      if (stop_asked()) {
         if (saved_step_ != state_.step) save();
         break;
       }
-      if (save_due()) save();                         // before it is evaluated: whatever happens there, the steps are safe
-      if (evaluation_due() && !evaluate()) continue;  // a stop signal came
-      if (finished()) break;
-      train_one_step();
+      if (save_due()) save();  // before it is evaluated: whatever happens there, the steps are safe
+      if (evaluation_due()) {
+        evaluate();
+      } else if (!finished()) {
+        train_one_step();
+      }
     }
     report_bad_samples();
-    final_weights_ = averaged_weights();
     if (store_) store_->wait();
     if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
-    result.signal = signal_;
-    status = result.signal != 0 ? "stopped" : state_.step < total_steps_ ? "stopped early" : "done";
   } catch (const std::exception& e) {
     note_error(error_text(e));
-    tell_failure(error_text(e));
+    hooks.tell_failure(state_, error_text(e));
     throw;
   }
-  for (auto& hook : hooks_) hook->on_end(state_, status);
-  result.state = state_;
-  result.classes = train_set_->classes();
-  result.last_eval = std::move(last_eval_);
-  return result;
+  RunResult ended = result();
+  hooks.on_end(state_, ended.status());
+  return ended;
+}
+
+RunInfo Trainer::info() const {
+  return {.experiment = experiment_,
+          .folder = folder_,
+          .progress = progress(),
+          .last_step = last_step_,
+          .resumed = resumed_,
+          .num_parameters = num_parameters_,
+          .num_train = train_set_->size(),
+          .num_val = val_set_->size(),
+          .device = device_.str(),
+          .classes = train_set_->classes()};
+}
+
+RunResult Trainer::result() {
+  const RunEnd end = stop_signal_ != 0             ? RunEnd::kSignal
+                     : !stop_reason_.empty()       ? RunEnd::kHook
+                     : state_.step >= total_steps_ ? RunEnd::kDone
+                     : patience_is_over()          ? RunEnd::kStoppedEarly
+                                                   : RunEnd::kPaused;
+  return {.state = state_,
+          .last_eval = std::move(last_eval_),
+          .classes = train_set_->classes(),
+          .end = end,
+          .signal = stop_signal_,
+          .stop_reason = stop_reason_};
+}
+
+// A signal goes before a hook's wish. Both are one number, so that a single maximum tells every rank what any of them was
+// asked.
+bool Trainer::stop_asked() {
+  constexpr int kHookWish = 1;
+  const std::string reason = hooks_->wants_stop();
+  const int own = stop_signal() != 0 ? kHookWish + stop_signal() : reason.empty() ? 0 : kHookWish;
+  const int agreed = max_over_ranks(world_, own);
+  if (agreed > kHookWish) stop_signal_ = agreed - kHookWish;
+  if (agreed == kHookWish) stop_reason_ = reason.empty() ? "another rank" : reason;
+  return agreed != 0;
 }
 
 void Trainer::warn(const std::string& text) {
-  if (text.empty()) return;
-  for (auto& hook : hooks_) hook->on_warning(state_.step, text);
+  if (!text.empty()) hooks_->on_warning(state_.step, text);
 }
 
 void Trainer::warn_of_average() {
@@ -71,24 +108,12 @@ void Trainer::warn_of_average() {
   warn(ema_warning(experiment_.train.ema, evaluates_every, {0, total_steps_, steps_per_epoch_}));
 }
 
-void Trainer::tell_failure(const std::string& reason) {
-  for (auto& hook : hooks_) {
-    try {
-      hook->on_warning(state_.step, reason);
-      hook->on_end(state_, "failed");
-    } catch (const std::exception& e) {
-      // A full disk makes the log fail too; the first reason is the one to report.
-      log_warn("{}", error_text(e));
-    }
-  }
-}
-
 void Trainer::train_one_step() {
   const double waited = loader_->seconds_waited();
   enter_phase(RankPhase::kLoading);
   const Batch batch = loader_->next();
   if (world_.is_first()) warn(first_labels_.look(batch));
-  const StepResult result = step_->run(batch, {state_.step, total_steps_, steps_per_epoch_});
+  const StepResult result = step_->run(batch, progress());
   ++state_.step;
   meter_->add(experiment_.train.batch_size, loader_->seconds_waited() - waited);
   state_.seconds = meter_->seconds();
@@ -97,23 +122,25 @@ void Trainer::train_one_step() {
   if (log_due) {
     log_step(result);
   } else {
-    for (auto& hook : hooks_) hook->on_step(state_.step);
+    hooks_->on_step(state_.step);
   }
 }
 
 void Trainer::log_step(const StepResult& result) {
   LogLine line{.step = state_.step,
-               .epoch = epoch(),
+               .epoch = progress().epoch(),
                .loss = total_of(world_, result.loss),
                .lr = result.lr,
                .grad_norm = result.grad_norm.item<double>()};
   meter_->fill(line);
   if (step_->scaler().enabled()) line.skipped_steps = static_cast<int64_t>(step_->scaler().read().skipped_steps);
-  for (auto& hook : hooks_) hook->on_log(line);
-  TSR_CHECK(std::isfinite(line.loss),
-            "the loss is {} at step {}; the checkpoints in {} are from before and untouched. Lower optimizer.lr, set "
-            "optimizer.clip_norm, or look at the data with `tessera data check`",
-            line.loss, state_.step, (folder_ / "checkpoints").string());
+  hooks_->on_log(line);
+  if (!std::isfinite(line.loss)) {
+    throw Diverged(
+        fmt::format("the loss is {} at step {}; the checkpoints in {} are from before and untouched. Lower optimizer.lr, set "
+                    "optimizer.clip_norm, or look at the data with `tessera data check`",
+                    line.loss, state_.step, (folder_ / "checkpoints").string()));
+  }
   if (line.loss == 0 && line.grad_norm == 0 && !std::exchange(warned_of_nothing_, true) && world_.is_first())
     log_warn(
         "nothing is learned: loss and gradient are exactly 0 at step {}. Is any pixel labelled (`tessera data check`), and is "
@@ -129,62 +156,47 @@ void Trainer::report_bad_samples() {
       for (const BadSampleRecord& record : all) quarantine->add(record);
       quarantine->take_new();
     }
-    for (const BadSampleRecord& record : all) {
-      for (auto& hook : hooks_) hook->on_bad_sample(record);
-    }
+    for (const BadSampleRecord& record : all) hooks_->on_bad_sample(record);
   }
 }
 
-// The model computes with the average while this lives; null where the weights are to stay. A collective.
 std::unique_ptr<WeightAverage::Scope> Trainer::averaged_weights() {
   const bool wanted = experiment_.eval.weights == EvalWeights::kAverage && step_->average().begun();
   return wanted ? step_->average().use() : nullptr;
 }
 
-// False: a stop signal cut it short.
-bool Trainer::evaluate() {
+void Trainer::evaluate() {
   enter_phase(RankPhase::kEvaluating);
   last_eval_.reset();
   try {
     const auto averaged = averaged_weights();
     last_eval_ = merged(world_, evaluator_->run(*predictor_), train_set_->classes().size());
     last_eval_->averaged = averaged != nullptr;
-  } catch (const PredictionStopped&) {
+  } catch (const PredictionStopped&) {  // by a signal, which the loop sees next
     if (world_.is_first()) log_info("the evaluation at step {} is cut short to stop; --resume does it again", state_.step);
-    return false;
+    return;
   } catch (const EvaluationFailed& e) {
     if (saved_step_ != state_.step) save();
     // A run whose steps are all done and saved is not failed by what comes after them.
     if (state_.step < total_steps_) throw;
-    const std::string text = fmt::format(
+    looked_at_step_ = state_.step;
+    return warn(fmt::format(
         "all steps are done and saved, but their evaluation failed: {}. Set eval.* or data.val.* otherwise and add --resume, "
         "which evaluates them, or use `tessera eval`",
-        e.what());
-    for (auto& hook : hooks_) hook->on_warning(state_.step, text);
-    return true;
+        e.what()));
   }
+  looked_at_step_ = state_.step;
   report_bad_samples();
   if (last_eval_->num_images > 0 && last_eval_->images.empty() && world_.is_first())
     log_warn("not one labelled pixel in {} {}: no metric can be computed; `tessera data check` says what is in the masks",
              last_eval_->num_images, plural(last_eval_->num_images, "validation image"));
   if (world_.is_first() && !std::exchange(warned_of_classes_, true))
     warn(unmeasured_classes(last_eval_->report, train_set_->classes()));
-  state_.evaluated_step = state_.step;
-  double value = NAN;
-  for (const auto& [name, metric] : named_values(last_eval_->report)) {
-    if (name == experiment_.checkpoint.best_metric) value = metric;
-  }
-  if (value > state_.best_value) {
-    state_.best_value = value;
-    state_.best_step = state_.step;
-    state_.evals_since_best = 0;
-  } else {
-    ++state_.evals_since_best;
-  }
-  for (auto& hook : hooks_) hook->on_eval(state_, epoch(), *last_eval_);
-  keep_evaluated();
+  const bool counts = due(experiment_.eval.every);  // else it is made because of stop_at: see Note [Stop at a step]
+  if (counts) state_.note_metric(value_named(experiment_.checkpoint.best_metric, last_eval_->report));
+  hooks_->on_eval(state_, progress().epoch(), *last_eval_);
+  if (counts) keep_evaluated();
   meter_->skip();  // evaluation is not training time
-  return true;
 }
 
 // What an evaluation found goes to the checkpoint of its step, or makes one where the step is the best so far or the last.
@@ -195,7 +207,7 @@ void Trainer::keep_evaluated() {
       store_->note_evaluated(state_);
     } catch (const Error& e) {
       // It was not saved after all, or somebody removed it.
-      for (auto& hook : hooks_) hook->on_warning(state_.step, e.what());
+      warn(e.what());
       lost = true;
     }
   }
@@ -205,11 +217,12 @@ void Trainer::keep_evaluated() {
 void Trainer::save() {
   enter_phase(RankPhase::kSaving);
   Arena& arena = step_->arena();
-  TSR_CHECK((arena.params().sum() + arena.buffers().sum()).isfinite().item<bool>(),
-            "the weights or their running statistics are no longer finite at step {}, so they are not saved; the checkpoints "
-            "in {} are from before. Lower "
-            "optimizer.lr or set optimizer.clip_norm",
-            state_.step, (folder_ / "checkpoints").string());
+  if (!(arena.params().sum() + arena.buffers().sum()).isfinite().item<bool>()) {
+    throw Diverged(
+        fmt::format("the weights or their running statistics are no longer finite at step {}, so they are not saved; the "
+                    "checkpoints in {} are from before. Lower optimizer.lr or set optimizer.clip_norm",
+                    state_.step, (folder_ / "checkpoints").string()));
+  }
   state_.optimizer_steps = step_->optimizer().step_count();
   if (step_->scaler().enabled()) {
     const LossScaling scaling = step_->scaler().read();
@@ -226,12 +239,12 @@ void Trainer::save() {
       store_->save(checkpoint);
     } catch (const Error& e) {
       // The save before this one failed in the background (a full disk, say). What is on the disk is whole; training goes on.
-      for (auto& hook : hooks_) hook->on_warning(state_.step, e.what());
+      warn(e.what());
       store_->save(checkpoint);
     }
   }
   saved_step_ = state_.step;
-  for (auto& hook : hooks_) hook->on_checkpoint(state_);
+  hooks_->on_checkpoint(state_);
 }
 
 bool Trainer::due(const Duration& every) const {
@@ -240,7 +253,8 @@ bool Trainer::due(const Duration& every) const {
 }
 
 bool Trainer::evaluation_due() const {
-  return val_set_->size() > 0 && state_.evaluated_step != state_.step && (due(experiment_.eval.every) || finished());
+  const bool known = state_.evaluated_step == state_.step || looked_at_step_ == state_.step;
+  return val_set_->size() > 0 && !known && (due(experiment_.eval.every) || finished());
 }
 
 bool Trainer::save_due() const {
@@ -248,9 +262,13 @@ bool Trainer::save_due() const {
   return saved_step_ != state_.step && (due(experiment_.checkpoint.every) || new_best || finished());
 }
 
-bool Trainer::finished() const {
+bool Trainer::patience_is_over() const {
   const int64_t patience = experiment_.checkpoint.early_stop;
-  return state_.step >= total_steps_ || (patience > 0 && state_.evals_since_best >= patience);
+  return patience > 0 && state_.evals_since_best >= patience;
+}
+
+bool Trainer::finished() const {
+  return state_.step >= last_step_ || patience_is_over();
 }
 
 }  // namespace tessera

@@ -5,49 +5,39 @@
 #include <string>
 
 #include "config/experiment.h"
+#include "core/progress.h"
 #include "data/batch/loader.h"
 #include "dist/world.h"
 #include "infer/checkpoint/checkpoint_store.h"
 #include "infer/data_notes.h"
 #include "infer/evaluator.h"
-#include "train/hooks/hook.h"
+#include "infer/torch_settings.h"
+#include "train/hooks/hooks.h"
 #include "train/meter.h"
+#include "train/run_options.h"
+#include "train/run_result.h"
 #include "train/train_step.h"
 
 namespace tessera {
 
-struct TrainerOptions {
-  std::filesystem::path folder;  // of the run
-  bool resume = false;
-  std::string device = {};              // of this rank; empty: train.device
-  bool sharded = false;                 // ZeRO-1
-  bool autotune_exchange = false;       // measure bucket sizes and compression first
-  std::filesystem::path timeline = {};  // Chrome trace of all ranks, written at the end
-};
-
-struct RunResult {
-  TrainState state;
-  std::optional<EvalResult> last_eval;
-  ClassTable classes;
-  int signal = 0;  // the stop signal that ended the run early, or 0
-};
-
 // Trains one model from a config to the end of its duration. All of a run's state is in TrainState and the arenas, so a run
 // that is killed and resumed gives the bits of one that was not. On several ranks each has a trainer; they do the same
-// things in the same order, and only the first one has hooks and writes.
+// things in the same order, and only the first one writes. A process may train any number of runs, one after another.
 class Trainer {
  public:
   // Opens the data, builds the model, loads the newest checkpoint when resuming, and checks everything that can be known
-  // before the first step. Throws Error or UsageError.
-  Trainer(const Experiment& experiment, const TrainerOptions& options, World& world);
+  // before the first step. Throws Error or UsageError. Used and destroyed on the thread that made it, whose TorchSettings it
+  // holds; `world` must outlive it.
+  Trainer(const Experiment& experiment, const RunOptions& options, World& world);
   ~Trainer();
 
-  void add_hook(std::unique_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
+  // See Note [Order of events]. Once. hooks: of this rank; most runs have none but on the first rank.
+  RunResult run(Hooks& hooks);
 
-  // See Note [Order of events].
-  RunResult run();
+  // While it lives, the model computes with the weights that evaluation takes: their average, where there is one and the config
+  // says so; else it is null. A collective.
+  std::unique_ptr<WeightAverage::Scope> averaged_weights();
 
-  const Dataset& val_set() const { return *val_set_; }
   const Evaluator& evaluator() const { return *evaluator_; }
   const Predictor& predictor() const { return *predictor_; }
   const ClassTable& classes() const { return train_set_->classes(); }
@@ -60,33 +50,36 @@ class Trainer {
   void open_data();
   void build_model();
   void load_state();
-  void start_from_first();
+  void broadcast_initial_state();
   void tune_exchange_settings();
   void check_view_memory();
   void train_one_step();
-  bool evaluate();
+  void evaluate();
   void keep_evaluated();
-  std::unique_ptr<WeightAverage::Scope> averaged_weights();
   void save();
   void report_bad_samples();
   void warn(const std::string& text);  // empty: of nothing
   void warn_of_average();              // where it will hardly leave the weights it began with
-  void tell_failure(const std::string& reason);
   void log_step(const StepResult& result);
 
+  bool stop_asked();  // a collective
   bool due(const Duration& every) const;
   bool evaluation_due() const;
   bool save_due() const;
-  bool finished() const;
-  double epoch() const { return static_cast<double>(state_.step) / static_cast<double>(steps_per_epoch_); }
+  bool patience_is_over() const;
+  bool finished() const;  // no step is left to take
+  bool complete() const { return finished() && !save_due() && !evaluation_due(); }
+  Progress progress() const { return {state_.step, total_steps_, steps_per_epoch_}; }
+  RunInfo info() const;
+  RunResult result();
 
   Experiment experiment_;
-  TrainerOptions options_;
+  RunOptions options_;
   std::filesystem::path folder_;
   World& world_;
   bool resumed_ = false;
-  int signal_ = 0;  // that any rank received
   at::Device device_;
+  std::optional<TorchSettings> settings_;
   DatasetPtr train_set_, val_set_;
   SampleNames samples_;  // of the first rank
   Pipeline train_pipeline_;
@@ -100,14 +93,17 @@ class Trainer {
   NamedTensors optimizer_state_, average_state_;  // of the checkpoint, until all ranks have it
   std::unique_ptr<Loader> loader_;
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
+  int64_t last_step_ = 0;  // of this call: total_steps_, or where stop_at is
   TrainState state_;
   int64_t saved_step_ = -1;
+  int64_t looked_at_step_ = -1;  // evaluated by this call, also where that failed or does not count
+  int stop_signal_ = 0;          // that any rank received
+  std::string stop_reason_;      // of a hook of any rank
   bool warned_of_nothing_ = false, warned_of_classes_ = false;
   LabelWatch first_labels_;
   std::optional<EvalResult> last_eval_;
-  Hooks hooks_;
+  Hooks* hooks_ = nullptr;  // while it runs
   std::optional<StepMeter> meter_;
-  std::unique_ptr<WeightAverage::Scope> final_weights_;  // at the end of a run, for those who still look at the model
 };
 
 }  // namespace tessera

@@ -8,17 +8,16 @@
 #include "core/signals.h"
 #include "core/suggest.h"
 #include "data/batch/input_batch.h"
-#include "data/datasets/dataset_factory.h"
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/rank_consensus.h"
-#include "infer/torch_settings.h"
 #include "tensor/device.h"
 #include "train/pretrained.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
+#include "train/run_folder.h"
 #include "train/trainer.h"
 
 // Everything that happens to a trainer before its first step.
@@ -35,10 +34,10 @@ void check_metric_name(const std::string& name) {
 
 }  // namespace
 
-Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, World& world)
+Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World& world)
     : experiment_(experiment),
       options_(options),
-      folder_(options.folder),
+      folder_(run_folder(experiment)),
       world_(world),
       device_(pick_device(options.device.empty() ? experiment.train.device : options.device)) {
   experiment_.train.precision = pick_precision(experiment_.train.precision, device_);
@@ -46,7 +45,7 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
   check_metric_name(experiment_.checkpoint.best_metric);
-  use_threads(train);
+  settings_.emplace(train, device_);
   open_data();
   build_model();
   if (world_.is_first()) {
@@ -58,13 +57,16 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
     // A checkpoint has replaced them; the file may be gone by then.
     if (!resumed_ && !experiment_.model.pretrained.empty()) log_info("{}", load_pretrained(*model_, experiment_.model).table());
   }
-  start_from_first();
+  broadcast_initial_state();
   if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
 
   evaluator_ = std::make_unique<Evaluator>(experiment_, val_set_, world_);
   check_view_memory();
   steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
   total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
+  last_step_ = total_steps_;
+  if (options.stop_at)
+    last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
   loader_ =
       std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
@@ -79,20 +81,17 @@ Trainer::Trainer(const Experiment& experiment, const TrainerOptions& options, Wo
 }
 
 void Trainer::open_data() {
-  train_set_ = make_dataset(experiment_.data, Split::kTrain);
-  val_set_ = make_dataset(experiment_.data, Split::kVal);
+  if (options_.data) check_run_data(*options_.data, experiment_);
+  const RunData data = options_.data ? *options_.data : open_run_data(experiment_);
+  train_set_ = data.train;
+  val_set_ = data.val;
   const int num_classes = train_set_->classes().size();
-  TSR_CHECK(train_set_->size() > 0, "the training set is empty; look at data.path and data.train");
   TSR_CHECK_USAGE(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
                   "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
                   experiment_.model.num_classes, num_classes);
-  TSR_CHECK(val_set_->size() == 0 || val_set_->classes().names == train_set_->classes().names,
-            "training and validation data have different classes ({} and {}); they must be labelled alike", num_classes,
-            val_set_->classes().size());
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
-  train_set_->check_labels();
   if (!world_.is_first()) return;
   samples_ = SampleNames(*train_set_, *val_set_);
   for (const std::string& note : data_notes(*train_set_, *val_set_, experiment_.train.batch_size)) log_warn("{}", note);
@@ -142,7 +141,7 @@ void Trainer::load_state() {
 }
 
 // Every rank starts with what the first one has: only that one needs the pretrained weights and the checkpoint.
-void Trainer::start_from_first() {
+void Trainer::broadcast_initial_state() {
   Arena& arena = step_->arena();
   world_.gradients.broadcast(arena.params());
   world_.gradients.broadcast(arena.buffers());

@@ -1,8 +1,9 @@
-"""SIGTERM and SIGINT: finish the step, save, exit 143 or 130; resuming gives the weights of the undisturbed run."""
+"""SIGTERM and SIGINT: finish the step, save, exit 143 or 130; resuming gives the weights of the undisturbed run. So does a run that
+was told where to stop."""
 import signal
 import time
 
-from support import TINY, Folder, check, final_hash, start, tessera
+from support import TINY, Folder, check, final_hash, log_lines, start, tessera
 
 
 def main():
@@ -24,6 +25,25 @@ def main():
             tessera("train", *options, f"run.dir={run}", "--resume")
             check(final_hash(run) == final_hash(folder / "whole"), f"weights differ after a stop at {step}")
             print(f"signal {number.name}: stopped at {step}, exit code {code}, resumed to the same weights")
+        stop_at(options, folder)
+
+
+def stop_at(options, folder):
+    """--stop-at: evaluated there, and resumed to the weights and the best checkpoint of the undisturbed run."""
+    run = folder / "rungs"
+    for arguments, step in ((["--stop-at", "70ba"], 70), (["--stop-at", "0.5dur", "--resume"], 125)):
+        output, errors = tessera("train", *options, f"run.dir={run}", *arguments)
+        lines = log_lines(run)
+        check(final_hash(run)[0] == f"step-{step:08}", f"{arguments}: stopped at {final_hash(run)[0]}")
+        check(lines[-1]["status"] == "paused" and any(line["type"] == "eval" and line["step"] == step for line in lines), lines[-1])
+        check("mean_iou" in output and f"paused at step {step}" in errors, output + errors)
+    tessera("train", *options, f"run.dir={run}", "--resume")
+    check(final_hash(run) == final_hash(folder / "whole"), "weights differ after --stop-at")
+    best = [(folder / name / "checkpoints/best.json").read_text() for name in ("rungs", "whole")]
+    check(best[0] == best[1], f"the best checkpoint differs after --stop-at: {best}")
+    _, errors = tessera("train", *options, f"run.dir={folder}/wrong", "--stop-at", "soon", expect=2)
+    check("--stop-at" in errors and "25ep" in errors, errors)
+    print("--stop-at: evaluated there, resumed to the same weights")
 
 
 def with_many_threads():

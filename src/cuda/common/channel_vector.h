@@ -1,9 +1,9 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include "core/host_device.h"
 #include "cuda/common/launch.h"
 #include "cuda/common/strides.h"
-#include "core/host_device.h"
 
 namespace tessera {
 

@@ -2,9 +2,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include "core/host_device.h"
 #include "cuda/common/pack.h"
 #include "cuda/common/row_visit.h"
-#include "core/host_device.h"
 
 namespace tessera {
 namespace {

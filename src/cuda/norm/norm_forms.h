@@ -3,8 +3,8 @@
 // moments; the block's other threads get them through shared memory.
 #include <algorithm>
 
-#include "cuda/norm/norm_rows.h"
 #include "core/host_device.h"
+#include "cuda/norm/norm_rows.h"
 
 namespace tessera {
 

@@ -3,8 +3,8 @@
 // rows.
 #include <bit>
 
-#include "cuda/norm/norm_rows.h"
 #include "core/host_device.h"
+#include "cuda/norm/norm_rows.h"
 
 namespace tessera {
 

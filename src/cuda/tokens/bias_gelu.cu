@@ -3,10 +3,10 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "core/host_device.h"
 #include "cuda/common/pack.h"
 #include "cuda/common/row_visit.h"
 #include "cuda/tokens/gelu.h"
-#include "core/host_device.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,9 @@
 #include <ATen/Dispatch.h>
 #include <ATen/ops/empty_like.h>
 
+#include "core/host_device.h"
 #include "cuda/common/launch.h"
 #include "cuda/common/pack.h"
-#include "core/host_device.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/host_device.h"
 #include "cuda/common/pack.h"
 #include "cuda/common/row_visit.h"
-#include "core/host_device.h"
 
 namespace tessera {
 namespace {

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -63,13 +64,24 @@ json state_json(const TrainState& s, const ClassTable& classes, const SampleName
 
 }  // namespace
 
+void TrainState::note_metric(double value) {
+  evaluated_step = step;
+  if (std::isnan(value) || (best_value && value <= *best_value)) {
+    ++evals_since_best;
+    return;
+  }
+  best_value = value;
+  best_step = step;
+  evals_since_best = 0;
+}
+
 // What every checkpoint has; what has a history is read and written below.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, evaluated_step, best_step, evals_since_best, loss_scale,
                                    loss_scale_good_steps, optimizer_steps, seconds)
 
 json to_json(const TrainState& s) {
   json j = s;
-  j["best_value"] = s.best_value;
+  j["best_value"] = s.best_value.value_or(-1);
   j["skipped_steps"] = s.skipped_steps;
   if (s.exchange) {
     j["exchange"] = {{"bucket_mb", s.exchange->bucket_mb}, {"compression", name_of(s.exchange->compression)}};
@@ -79,8 +91,8 @@ json to_json(const TrainState& s) {
 
 TrainState state_from_json(const json& j) {
   TrainState s = j;
-  s.best_value = j.at("best_value");
-  s.skipped_steps = j.value("skipped_steps", int64_t{0});  // older checkpoints do not know it
+  if (s.best_step >= 0) s.best_value = j.at("best_value");  // else it is -1 in the file
+  s.skipped_steps = j.value("skipped_steps", int64_t{0});   // older checkpoints do not know it
   if (j.contains("exchange")) {
     const json& chosen = j.at("exchange");
     s.exchange = {chosen.at("bucket_mb"), compression_named(chosen.at("compression"))};

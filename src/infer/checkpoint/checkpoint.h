@@ -23,7 +23,7 @@ struct TrainState {
   int64_t step = 0;             // optimizer steps done
   int64_t evaluated_step = -1;  // last step that was evaluated
   int64_t best_step = -1;
-  double best_value = -1;
+  std::optional<double> best_value = {};  // of checkpoint.best_metric; none before an evaluation found one
   int64_t evals_since_best = 0;
   double loss_scale = 1;
   int64_t loss_scale_good_steps = 0;
@@ -31,6 +31,10 @@ struct TrainState {
   int64_t skipped_steps = 0;  // fp16: of the run, whose gradients overflowed
   double seconds = 0;         // spent training so far
   std::optional<ExchangeChoice> exchange = {};
+
+  // The evaluation of this step found `value`: the best so far, or one more evaluation without a better one. NaN, where nothing
+  // could be measured, is never the best.
+  void note_metric(double value);
 };
 
 nlohmann::json to_json(const TrainState& state);

@@ -78,7 +78,7 @@ void CheckpointStore::note_evaluated(const TrainState& state) {
 void CheckpointStore::mark_best(const TrainState& state) const {
   if (!config_.keep_best || state.best_step != state.step) return;
   const nlohmann::json best{
-      {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value}};
+      {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value.value()}};
   write_file(folder_ / kBest, json_text(best, 2));
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <cmath>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "infer/checkpoint/checkpoint_store.h"
@@ -41,6 +43,38 @@ TEST(Checkpoint, RoundTrip) {
   plain.average.clear();
   write_checkpoint(folder / "step-00000008", plain);
   EXPECT_TRUE(read_checkpoint(folder / "step-00000008").average.empty());
+}
+
+TEST(TrainState, TheBestIsTheFirstOfTheLargestValues) {
+  TrainState state;
+  const auto note = [&](int64_t step, double value) {
+    state.step = step;
+    state.note_metric(value);
+  };
+  note(1, NAN);  // nothing could be measured
+  EXPECT_FALSE(state.best_value);
+  EXPECT_EQ(state.evals_since_best, 1);
+  EXPECT_EQ(state.evaluated_step, 1);
+  note(2, 0.0);
+  EXPECT_EQ(state.best_step, 2);
+  EXPECT_EQ(state.evals_since_best, 0);
+  note(3, 0.5);
+  note(4, 0.5);
+  note(5, NAN);
+  EXPECT_EQ(state.best_step, 3);
+  EXPECT_EQ(state.best_value, 0.5);
+  EXPECT_EQ(state.evals_since_best, 2);
+  EXPECT_EQ(state.evaluated_step, 5);
+}
+
+TEST(TrainState, OneWithoutABestValueIsReadAsSuch) {
+  const nlohmann::json written = to_json(TrainState{});
+  EXPECT_EQ(written.at("best_value"), -1);
+  EXPECT_FALSE(state_from_json(written).best_value);
+  TrainState best;
+  best.step = 3;
+  best.note_metric(0.25);
+  EXPECT_EQ(state_from_json(to_json(best)).best_value, 0.25);
 }
 
 TEST(Checkpoint, EveryFlippedByteIsFound) {

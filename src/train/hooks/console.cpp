@@ -19,18 +19,18 @@ constexpr double kMostOfIt = 0.5;
 
 void ConsoleHook::on_start(const RunInfo& info) {
   ema_ = info.experiment.train.ema;
-  steps_per_epoch_ = info.steps_per_epoch;
-  total_steps_ = info.total_steps;
-  epochs_ = epochs_text(static_cast<double>(info.total_steps) / static_cast<double>(info.steps_per_epoch));
+  run_ = info.progress;
+  epochs_ = epochs_text(static_cast<double>(run_.total) / static_cast<double>(run_.steps_per_epoch));
   const Experiment& e = info.experiment;
   log_info("{} with {:.3f} M parameters on {}, {}", e.model.name, static_cast<double>(info.num_parameters) * 1e-6, info.device,
            name_of(e.train.precision));
   log_info("{} training and {} validation {}, {} classes", info.num_train, info.num_val, plural(info.num_val, "image"),
            info.classes.size());
-  log_info("{} {} of {} {} ({} {}), results in {}", info.total_steps, plural(info.total_steps, "step"), e.train.batch_size,
+  log_info("{} {} of {} {} ({} {}), results in {}", run_.total, plural(run_.total, "step"), e.train.batch_size,
            plural(e.train.batch_size, "image"), epochs_, epochs_ == "1" ? "epoch" : "epochs", info.folder.string());
-  if (info.resumed) log_info("resumed at step {}", info.first_step);
-  bar_ = std::make_unique<ProgressBar>("train", info.total_steps);
+  if (info.resumed) log_info("resumed at step {}", run_.step);
+  if (info.last_step < run_.total) log_info("stops after step {}; --resume goes on from there", info.last_step);
+  bar_ = std::make_unique<ProgressBar>("train", run_.total);
 }
 
 void ConsoleHook::on_step(int64_t step) {
@@ -44,7 +44,7 @@ void ConsoleHook::on_log(const LogLine& line) {
   if (ProgressBar::on_terminal()) {
     bar_->update(line.step, details_);
   } else {
-    log_info("step {}/{}  {}", line.step, total_steps_, details_);
+    log_info("step {}/{}  {}", line.step, run_.total, details_);
   }
 }
 
@@ -59,10 +59,10 @@ void ConsoleHook::on_warning(int64_t, const std::string& text) {
 
 // Early in a run an average may still be more of what it began with than of anything learned.
 std::string ConsoleHook::averaged_text(int64_t step) const {
-  const double left = ema_beginning_left(ema_, {step, total_steps_, steps_per_epoch_});
+  const double left = ema_beginning_left(ema_, {step, run_.total, run_.steps_per_epoch});
   if (left <= kMostOfIt) return " of the averaged weights";
   return fmt::format(" of the averaged weights, {:.0f} % still those of step {}", 100 * left,
-                     ema_.start.steps(steps_per_epoch_, total_steps_));
+                     ema_.start.steps(run_.steps_per_epoch, run_.total));
 }
 
 void ConsoleHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {

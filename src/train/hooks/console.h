@@ -22,7 +22,7 @@ class ConsoleHook : public Hook {
   std::string averaged_text(int64_t step) const;
 
   std::string epochs_;
-  int64_t total_steps_ = 0, steps_per_epoch_ = 1;
+  Progress run_;  // as it began
   EmaConfig ema_;
   std::string details_;
   std::unique_ptr<ProgressBar> bar_;

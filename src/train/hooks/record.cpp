@@ -1,7 +1,6 @@
 #include "train/hooks/record.h"
 
 #include "data/decode/png_writer.h"
-#include "infer/pictures.h"
 
 namespace tessera {
 
@@ -11,13 +10,13 @@ void RunLogHook::on_start(const RunInfo& info) {
   log_ = std::make_unique<RunLog>(info.folder / "log.jsonl");
   classes_ = info.classes;
   if (info.resumed) {
-    log_->event("resume", {{"step", info.first_step}, {"device", info.device}});
+    log_->event("resume", {{"step", info.progress.step}, {"device", info.device}});
   } else {
     log_->event("start", {{"model", info.experiment.model.name},
                           {"parameters", info.num_parameters},
                           {"device", info.device},
-                          {"total_steps", info.total_steps},
-                          {"steps_per_epoch", info.steps_per_epoch},
+                          {"total_steps", info.progress.total},
+                          {"steps_per_epoch", info.progress.steps_per_epoch},
                           {"train_images", info.num_train},
                           {"val_images", info.num_val}});
   }
@@ -61,7 +60,7 @@ void RunLogHook::on_end(const TrainState& state, const std::string& status) {
 
 void TensorBoardHook::on_start(const RunInfo& info) {
   writer_ = std::make_unique<TensorBoardWriter>(info.folder / "tensorboard",
-                                                info.resumed ? std::optional(info.first_step + 1) : std::nullopt);
+                                                info.resumed ? std::optional(info.progress.step + 1) : std::nullopt);
   if (!info.resumed) writer_->text("config", "```yaml\n" + experiment_yaml(info.experiment) + "```", 0);
 }
 
@@ -76,13 +75,18 @@ void TensorBoardHook::on_log(const LogLine& l) {
 
 void TensorBoardHook::on_eval(const TrainState& state, double, const EvalResult& result) {
   for (const auto& [name, value] : named_values(result.report)) writer_->scalar("val/" + name, value, state.step);
-  const Image matrix = draw_confusion(result.confusion, static_cast<int>(result.report.classes.size()));
-  picture("val/confusion_matrix", encode_png(matrix), matrix.size(), state.step);
+  picture("val/confusion_matrix", draw_confusion(result.confusion, static_cast<int>(result.report.classes.size())), state.step);
   writer_->flush();
 }
 
-void TensorBoardHook::picture(const std::string& tag, const std::vector<uint8_t>& png, Size size, int64_t step) {
-  writer_->image(tag, png, size.height, size.width, step);
+void TensorBoardHook::on_pictures(const TrainState& state, const std::vector<DrawnPrediction>&,
+                                  const std::vector<DrawnPrediction>& worst) {
+  for (size_t i = 0; i < worst.size(); ++i) picture(fmt::format("predictions/worst_{}", i), worst[i].picture, state.step);
+  writer_->flush();
+}
+
+void TensorBoardHook::picture(const std::string& tag, const Image& drawn, int64_t step) {
+  writer_->image(tag, encode_png(drawn), drawn.size().height, drawn.size().width, step);
 }
 
 void TensorBoardHook::on_end(const TrainState&, const std::string&) {

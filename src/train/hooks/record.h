@@ -23,18 +23,19 @@ class RunLogHook : public Hook {
   ClassTable classes_;
 };
 
-// TensorBoard events: scalars, and the confusion matrix as a picture.
+// TensorBoard events: scalars, and as pictures the confusion matrix and the worst predictions at the end of the run.
 class TensorBoardHook : public Hook {
  public:
   void on_start(const RunInfo& info) override;
   void on_log(const LogLine& line) override;
   void on_eval(const TrainState& state, double epoch, const EvalResult& result) override;
   void on_end(const TrainState& state, const std::string& status) override;
-
-  // A picture made elsewhere: predictions at the end of the run.
-  void picture(const std::string& tag, const std::vector<uint8_t>& png, Size size, int64_t step);
+  void on_pictures(const TrainState& state, const std::vector<DrawnPrediction>& best,
+                   const std::vector<DrawnPrediction>& worst) override;
 
  private:
+  void picture(const std::string& tag, const Image& drawn, int64_t step);
+
   std::unique_ptr<TensorBoardWriter> writer_;
 };
 

@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "config/experiment.h"
+#include "core/image.h"
+#include "core/progress.h"
+
+namespace tessera {
+
+// What a run is, said once before its first step.
+struct RunInfo {
+  const Experiment& experiment;
+  std::filesystem::path folder;
+  Progress progress;      // step > 0 when resumed
+  int64_t last_step = 0;  // where this call ends: progress.total, or before it where RunOptions::stop_at says so
+  bool resumed = false;
+  int64_t num_parameters = 0;
+  int64_t num_train = 0, num_val = 0;
+  std::string device;
+  ClassTable classes;
+};
+
+// What is logged of a step, and of the steps since the line before it.
+struct LogLine {
+  int64_t step = 0;
+  double epoch = 0;
+  double loss = 0;
+  double lr = 0;
+  double grad_norm = 0;
+  double images_per_s = 0;
+  double data_wait = 0;  // share of the time, 0..1
+  double memory_mb = 0;
+  int64_t skipped_steps = 0;  // fp16: of the run so far, whose gradients overflowed
+};
+
+}  // namespace tessera

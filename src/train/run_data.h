@@ -1,0 +1,22 @@
+#pragma once
+#include "config/experiment.h"
+#include "data/dataset.h"
+
+namespace tessera {
+
+// The data sets of a run, opened and looked at. They do not change, and any number of threads may read them, so runs that see
+// the same samples can share them: what folders hold is then listed, and a large annotation file parsed, once.
+struct RunData {
+  DatasetPtr train, val;  // val may be empty
+  DataConfig config;      // that they were opened with
+};
+
+// Throws Error where they cannot be opened or nothing can be learned from them, UsageError where the config cannot be meant for
+// them.
+RunData open_run_data(const Experiment& experiment);
+
+// Throws Error, naming the keys that differ, unless the experiment's own data sets would be these. What is done to samples
+// after they are read (transforms, normalisation) and how they are read (threads) may be another for each run.
+void check_run_data(const RunData& data, const Experiment& experiment);
+
+}  // namespace tessera
