@@ -17,7 +17,7 @@ class CrossEntropyTerm final : public PixelMeanTerm {
 
   std::string_view name() const override { return name_; }
   at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
-  bool takes_classifier() const override { return true; }
+  bool supports_fused_classifier() const override { return true; }
 
  private:
   at::Tensor divisor(const LossContext& context, const at::Tensor& class_weights) const;

@@ -20,8 +20,8 @@ class LossTerm {
   virtual at::Tensor prediction_sums(const PixelScores& scores) const = 0;
   virtual bool needs_prediction_sums() const = 0;
 
-  // Whether `value` can do with scores that have a classifier in place of logits.
-  virtual bool takes_classifier() const { return false; }
+  // Whether `value` can do with scores that have a fused classifier in place of logits.
+  virtual bool supports_fused_classifier() const { return false; }
 };
 
 // A term that is a mean over pixels: it needs no more than the counts of the labels.

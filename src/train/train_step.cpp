@@ -65,7 +65,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
                 experiment.train.cuda_graph && device.is_cuda() && world.alone() ? cuda_plugin()->record : nullptr) {
   check_schedule(experiment.schedule);
   // Blended targets are not for the kernel that holds the classifier.
-  model_->classify_in_loss(loss_->takes_classifier() && experiment.train.mixup.chance() == 0);
+  model_->use_fused_classifier(loss_->supports_fused_classifier() && experiment.train.mixup.chance() == 0);
   share_ = share_of(world.rank());
   synced_ = std::any_of(share_.rounds.begin(), share_.rounds.end(), [](const Round& round) { return round.rows > 0; });
   if (world.alone()) return;
@@ -216,7 +216,7 @@ void TrainStep::add_prediction_sums(StepInputs& inputs) {
   inputs.first.reset();
   const bool once = one_pass_everywhere();
   const auto add = [&](const ModelOutput& output, const Pass& pass) {
-    inputs.context.add_predictions(loss_->prediction_sums(output.logits, inputs.targets_of(pass)));
+    inputs.context.add_predictions(loss_->prediction_sums(output.logits(), inputs.targets_of(pass)));
     if (output.aux.defined()) inputs.aux_context.add_predictions(loss_->prediction_sums(output.aux, inputs.targets_of(pass)));
   };
   if (once) {
@@ -267,8 +267,7 @@ at::Tensor TrainStep::run_passes(StepInputs& inputs) {
 at::Tensor TrainStep::forward_loss(StepInputs& inputs, const Pass& pass) {
   const ModelOutput output = inputs.first ? *std::exchange(inputs.first, std::nullopt) : forward(inputs, pass, true);
   const Targets targets = inputs.targets_of(pass);
-  const at::Tensor loss = output.classifier.defined() ? loss_->micro_loss(output.classifier, targets, inputs.context).value
-                                                      : loss_->micro_loss(output.logits, targets, inputs.context).value;
+  const at::Tensor loss = loss_->micro_loss(output.scores, targets, inputs.context).value;
   if (!output.aux.defined()) return loss;
   return loss + aux_weight_of(experiment_) * loss_->micro_loss(output.aux, targets, inputs.aux_context).value;
 }

@@ -18,4 +18,8 @@ at::Tensor conv_norm_add_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const 
 // the result lies in room for `before` channels in front of it; else room is undefined.
 NormPooled conv_norm_relu_pool(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, int64_t before);
 
+// That room, found again by its memory: y or a tensor that shares its memory, with `before` channels in front of it. Undefined
+// where y does not lie in such a room.
+at::Tensor room_around(const at::Tensor& y, int64_t before);
+
 }  // namespace tessera

@@ -37,6 +37,7 @@ class AsppPlusHead : public AsppHead {
  public:
   AsppPlusHead(int64_t in, int64_t low_level_in, int64_t low_level_channels, const Options& options);
   at::Tensor forward(const Features& features) override;
+  std::vector<size_t> stages() const override { return {0, kStages - 1}; }
 
  private:
   LayerPtr low_level_, decoder_;
