@@ -20,10 +20,11 @@ struct ModelOutput {
   ClassScores scores;   // logits (N, C, h, w); or the fused classifier, while training, where that is in use
   at::Tensor aux = {};  // logits (N, C, h', w') of an auxiliary head, or undefined
 
-  // For those who know that there are logits: evaluation, and losses without a fused classifier.
+  // The logits, for those who know that there are some: evaluation, and losses without a fused classifier.
   at::Tensor logits() const;
 
-  // What a model's last segment leaves: {logits} or {features, weight, bias} of a fused classifier, then, if there is one, aux.
+  // Reads what a model's last segment left: {logits}, or {features, weight, bias} of a fused classifier; then aux, if there is
+  // one.
   static ModelOutput of(const Tensors& state);
 };
 

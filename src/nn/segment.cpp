@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cassert>
 #include <iterator>
 #include <set>
 
@@ -33,7 +32,8 @@ Segment& owner_of(std::vector<Segment>& segments, const std::string& path) {
 }  // namespace
 
 Tensors Segment::run(Tensors state) const {
-  assert(carried <= state.size());
+  TSR_CHECK(carried <= state.size(), "segment '{}' expects {} tensors that pass by, the state has {}", name, carried,
+            state.size());
   const auto own = state.begin() + static_cast<int64_t>(carried);
   const Tensors inputs(std::make_move_iterator(own), std::make_move_iterator(state.end()));
   state.erase(own, state.end());

@@ -23,7 +23,7 @@ struct LayerSummary {
   int64_t activations = 0;
 };
 
-// The same by segment, see Note [Segments].
+// These numbers by segment, see Note [Segments].
 struct SegmentSummary {
   std::string name;
   int64_t parameters = 0;

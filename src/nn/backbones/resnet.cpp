@@ -122,7 +122,7 @@ std::vector<Segment> ResNet::segments(const std::string& prefix, const FeatureNe
   for (size_t stage = 0; stage < kStages; ++stage) {
     const std::string path = prefix + "layer" + std::to_string(stage + 1);
     for (size_t i = 0; i < stages_[stage]->size(); ++i) {
-      // The first block of a stage reads what the stage before gives to the heads, too: it stays in the state.
+      // The first block of a stage reads what the stage before leaves for the heads: that must stay in the state.
       const bool keeps_input = i == 0 && stage > 0 && needs.stages[stage - 1];
       Segment block = layer_segment(path + "." + std::to_string(i), &(*stages_[stage])[i]);
       if (keeps_input) {

@@ -22,7 +22,7 @@ class ResNet : public Backbone {
  public:
   ResNet(const ResNetLayout& layout, const BackboneConfig& config, int64_t in_channels, int64_t output_stride);
 
-  // The stem with the pooling behind it, then one segment for each residual block.
+  // Segments for the stem with the pooling behind it, then for each residual block.
   std::vector<Segment> segments(const std::string& prefix, const FeatureNeeds& needs) override;
   int64_t stem_channels() const override { return config_.stem_width; }
   std::vector<int64_t> stage_channels() const override { return stage_channels_; }

@@ -125,8 +125,8 @@ std::vector<Segment> VitImpl::patch_segments(const std::string& prefix) {
   return all;
 }
 
-// Patches are cut out before the norm, which is one for all layers and so belongs behind the last; and cut out at once, since
-// the order of a sum of gradients follows from that: the next layer's first, then those of the patches.
+// Patches are cut out before the norm: it is one for all layers, and so belongs to a segment behind the last. They are cut out
+// at once, in front of the next layer, because that order of operations is the one in which their gradients are summed.
 std::vector<Segment> VitImpl::layer_segments(const std::string& prefix, const std::vector<int64_t>& layers) {
   std::vector<Segment> all{embed_segment(prefix)};
   size_t taken = 0;

@@ -24,7 +24,7 @@ struct VitOptions {
 
 // Patch, width, layers and heads of a named size.
 VitOptions vit_options(VitBackbone backbone);
-// All that a config says, where it says nothing its backbone's.
+// What a config says; where it says nothing, the values of its backbone.
 VitOptions vit_options(const VitConfig& config, int64_t in_channels);
 
 PositionFit position_fit(PositionResize how);
@@ -38,29 +38,31 @@ class VitImpl : public torch::nn::Module {
   // x: (N, channels, H, W). Result: all tokens after the last norm, (N, prefix() + h * w, width).
   at::Tensor forward(const at::Tensor& x);
 
-  // The patches among them: (N, h * w, width). Without activation checkpointing.
+  // The patches among those tokens, (N, h * w, width), without activation checkpointing.
   at::Tensor patches(const at::Tensor& x);
 
   // The attention weights of a layer: (N, heads, T, T) with T = prefix() + h * w.
   at::Tensor attention(const at::Tensor& x, int64_t layer);
 
-  // From {image} to {size, patches}: the embedding, one segment for each layer, the last norm. See Note [Segments].
+  // The segments from {image} to {size, patches}: the embedding, each layer, the last norm. See Note [Segments].
   std::vector<Segment> patch_segments(const std::string& prefix);
 
-  // From {image} to {size, patches after each of `layers`}, which must rise: the embedding, one segment for each layer. The
-  // last norm is not in it: it is for `feature_map`. Layers behind the last of `layers` do not run.
+  // The segments from {image} to {size, patches after each of `layers`}, which must rise: the embedding and each layer. The
+  // last norm has no segment here, since it belongs to whoever calls `feature_map`. Layers behind the last of `layers` do not
+  // run.
   std::vector<Segment> layer_segments(const std::string& prefix, const std::vector<int64_t>& layers);
-  // Patches of one layer through the last norm: (N, width, h, w).
+  // The patches of one layer through the last norm, as a map (N, width, h, w).
   at::Tensor feature_map(const at::Tensor& patches, const at::Tensor& size);
 
-  // The logits of the image's pixels, of logits that lie over the image filled up to whole patches: as they are where nothing
-  // was filled up, else at the image's resolution, upsampled bilinearly and cut back. size: as of size_tensor.
+  // Takes the image's part of logits that lie over the image filled up to whole patches. Where nothing was filled up they are
+  // returned as they are, else at the image's resolution, upsampled bilinearly and cut. `size` is a size_tensor.
   at::Tensor cut_back(const at::Tensor& logits, const at::Tensor& size) const;
 
   std::array<int64_t, 2> grid(int64_t height, int64_t width) const { return patch_embed_->grid(height, width); }
   int64_t prefix() const { return options_.distilled ? 2 : 1; }  // class token, then the distillation token
   const VitOptions& options() const { return options_; }
-  // For layer-wise learning rates: of the last norm and all that stands behind the layers. The embedding has 0, layer i 1 + i.
+  // The depth of the last norm and of all that stands behind it, for layer-wise learning rates: the embedding has 0, layer i
+  // has 1 + i.
   int64_t depth_behind() const { return options_.layers + 1; }
 
  private:

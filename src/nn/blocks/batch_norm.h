@@ -28,16 +28,16 @@ class BatchNorm2dImpl : public torch::nn::Module {
   explicit BatchNorm2dImpl(int64_t channels, double eps = 1e-5, double momentum = 0.1);
   at::Tensor forward(const at::Tensor& x);
   at::Tensor norm_relu(const at::Tensor& x);
-  // The same of x + offset (a number per channel), for x that takes_offset.
+  // norm_relu of x + offset (a number per channel). Only for x of which takes_offset holds.
   at::Tensor norm_relu(const at::Tensor& x, const at::Tensor& offset);
   bool takes_offset(const at::Tensor& x) const;
-  // The same and the 2 x 2 maxima of its result, which lies behind `before` free channels, for x that takes_pool. offset: may
-  // be undefined.
+  // norm_relu, whose result then lies behind `before` free channels, and the 2 x 2 maxima of that result. Only for x of which
+  // takes_pool holds; the offset may be undefined.
   NormPooled norm_relu_pool(const at::Tensor& x, const at::Tensor& offset, int64_t before);
   bool takes_pool(const at::Tensor& x) const;
   at::Tensor norm_add_relu(const at::Tensor& x, const at::Tensor& residual);
 
-  // For inference, of the one convolution before it. Kept until the weights change or training goes on.
+  // Folds the norm into the convolution before it, for inference. The result is kept until weights change or training goes on.
   const FoldedConv& fold(const torch::nn::Conv2dImpl& conv, at::ScalarType type);
   void train(bool on = true) override;
 
@@ -49,7 +49,7 @@ class BatchNorm2dImpl : public torch::nn::Module {
   at::Tensor run(const at::Tensor& x, const at::Tensor& residual, bool relu);
   at::Tensor by_libtorch(const at::Tensor& x);
   at::Tensor with_running_averages(const at::Tensor& x, const at::Tensor& residual, bool relu);
-  // What to normalise the units by, and how; updates the running averages.
+  // Returns what to normalise the units by, and how, and updates the running averages.
   std::pair<at::Tensor, NormActOptions> unit_moments(const at::Tensor& x, const at::Tensor& offset, bool relu);
   at::Tensor with_units(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& offset, bool relu);
   double eps_, momentum_;

@@ -28,7 +28,7 @@ class Noisy : public Layer {
   ElementDropout dropout_{nullptr};
 };
 
-// Of a layer from one tensor to one.
+// Checkpoints a layer from one tensor to one.
 at::Tensor checkpointed_layer(Layer& layer, const at::Tensor& x) {
   return checkpointed(layer.parameters(), layer.buffers(), {x},
                       [&](const Tensors& in) -> Tensors { return {layer.forward(in[0])}; })[0];

@@ -14,7 +14,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The rows of a gradient with zeros behind its channels up to `pitch`. One that has longer rows already has them there.
+// Returns the rows of a gradient with zeros behind its channels up to `pitch`. A gradient that has longer rows already is taken
+// as it is: what lies behind its channels is zero.
 at::Tensor padded_rows(const at::Tensor& slope, int64_t pitch) {
   const int64_t height = slope.size(2), width = slope.size(3), rows = slope.size(0) * height * width;
   const bool pitched = slope.strides() == at::IntArrayRef({height * width * pitch, 1, width * pitch, pitch}) &&
@@ -54,7 +55,7 @@ struct PaddedProduct : torch::autograd::Function<PaddedProduct> {
     if (ctx->needs_input_grad(0)) dx = image_of_rows(padded.mm(weight), ctx->saved_data["size"].toIntVector()).to(type(0));
     if (ctx->needs_input_grad(1))
       dweight = padded.t().mm(rows).narrow(0, 0, classes).to(type(1)).view({classes, rows.size(1), 1, 1});
-    // Over the padded rows: those can be read in vectors.
+    // The sum goes over the padded rows, which can be read in vectors.
     if (ctx->needs_input_grad(2)) dbias = sum_rows(padded).narrow(0, 0, classes).to(type(2));
     return {dx, dweight, dbias};
   }

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// y, through which `parameter` gets a gradient of zero: ranks wait for the gradient of every parameter.
+// Returns y, through which `parameter` gets a gradient of zero: ranks wait for the gradient of every parameter.
 struct ZeroGradient : torch::autograd::Function<ZeroGradient> {
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& y, const at::Tensor& parameter) {
     ctx->save_for_backward({parameter});

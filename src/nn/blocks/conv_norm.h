@@ -15,11 +15,11 @@ at::Tensor conv_norm_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::
 at::Tensor conv_norm_add_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, const at::Tensor& residual);
 
 // conv_norm_relu with the 2 x 2 maxima of its result, in one pass where kernels/norm/norm_pool.h does it: then, while training,
-// the result lies in room for `before` channels in front of it; else room is undefined.
+// the result lies in a room with `before` free channels in front of it; else the room is undefined.
 NormPooled conv_norm_relu_pool(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, int64_t before);
 
-// That room, found again by its memory: y or a tensor that shares its memory, with `before` channels in front of it. Undefined
-// where y does not lie in such a room.
+// Finds that room again by the memory of y, or of a tensor that shares it. Undefined where y does not lie in a room with
+// `before` channels in front of it.
 at::Tensor room_around(const at::Tensor& y, int64_t before);
 
 }  // namespace tessera

@@ -19,7 +19,8 @@ struct TransformerOptions {
   bool checkpoint = false;  // a layer's segment keeps only its input, one tensor, and runs again in the backward pass
 };
 
-// What a layer adds to its tokens. `bias`: of the product that made it, not added yet; undefined: 0, or in `value` already.
+// What a layer adds to its tokens. `bias` belongs to the product that made it and is not added yet; undefined, it is 0 or in
+// `value` already.
 struct ResidualBranch {
   at::Tensor value, bias;
 };
@@ -62,8 +63,8 @@ struct ResidualTokens {
 
   at::Tensor value() const;
 
-  // As tensors of a state, see Note [Segments]: sum, and of the branch what there is. They are the last ones of a state, since
-  // their number says which they are.
+  // The tokens as tensors of a state, see Note [Segments]: the sum, and of the branch what there is. They must be the last
+  // ones of the state, since their number says which they are.
   Tensors pack() const;
   static ResidualTokens unpack(const Tensors& state);
 };
@@ -93,10 +94,10 @@ TORCH_MODULE(TransformerBlock);
 // `layers` blocks registered in `list` as 0, 1, ...; drop path rises linearly from 0 to `options.drop_path`.
 std::vector<TransformerBlock> stack_blocks(torch::nn::ModuleList& list, int64_t layers, TransformerOptions options);
 
-// Advances tokens by one block; `path`: the block's place in the model.
+// A segment that advances tokens by one block. `path` is the block's place in the model.
 Segment block_segment(const std::string& path, TransformerBlock block);
 
-// A transformer's last norm; and its tokens as two tensors, the first `head` of each sample and the others.
+// A transformer's last norm of all tokens (N, T, width), or of the first `head` of each sample and the others as two tensors.
 at::Tensor norm_tokens(const ResidualTokens& tokens, torch::nn::LayerNorm& norm);
 SplitTokens norm_and_split(const ResidualTokens& tokens, torch::nn::LayerNorm& norm, int64_t head);
 

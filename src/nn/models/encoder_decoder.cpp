@@ -30,8 +30,9 @@ at::Tensor EncoderDecoder::run_head(Head& head, const Features& features) const 
   return backbone_->cut_back(head.forward(features), features.size);
 }
 
-// The auxiliary head stands before the head, so that what it reads need not travel further than its logits; and behind the
-// backbone, since where three read one stage (UPerNet), the order of the sum of their gradients follows from this order.
+// The auxiliary head stands before the head, so that its logits travel on and not the stage that it reads. It stands behind the
+// whole backbone: in UPerNet three read that stage, and this order of operations is the one in which their gradients are
+// summed.
 std::vector<Segment> EncoderDecoder::make_segments() {
   const FeatureNeeds for_head = needs_of(*head_), for_both = aux_ ? for_head | needs_of(*aux_) : for_head;
   std::vector<Segment> all = backbone_->segments("backbone.", for_both);

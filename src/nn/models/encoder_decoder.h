@@ -21,12 +21,13 @@ class EncoderDecoder : public SegmentationModel {
   // `aux` may be null. With `checkpoint` the heads run again in the backward pass; the backbone has its own setting.
   EncoderDecoder(const BackbonePtr& backbone, const HeadPtr& head, const HeadPtr& aux, HeadLayout layout, bool checkpoint);
 
-  // As the library of the heads' layout does. mmsegmentation's ResNets start with zero_gamma, torchvision's do not.
+  // Draws weights as the library of the heads' layout does. mmsegmentation's ResNets start with zero_gamma, torchvision's do
+  // not.
   void init(uint64_t seed) override;
   std::vector<std::string> head_prefixes() const override { return {names_.head + ".", names_.aux + "."}; }
 
  protected:
-  // The backbone's, then the auxiliary head and the head.
+  // The segments of the backbone, the auxiliary head, the head.
   std::vector<Segment> make_segments() override;
 
  private:

@@ -11,9 +11,9 @@ namespace tessera {
 // Maps patch tokens to class logits per patch.
 class PatchDecoder : public torch::nn::Module {
  public:
-  // tokens: (N, T, width). Result: (N, T, classes). Without activation checkpointing.
+  // tokens: (N, T, width). Result: (N, T, classes). Runs the segments, without activation checkpointing.
   at::Tensor forward(const at::Tensor& tokens) { return run_segments(segments(""), {tokens})[0]; }
-  // The same as segments, from {tokens} to {class logits}. `prefix` is the decoder's place in the model ("decoder.").
+  // The segments from {tokens} to {class logits}. `prefix` is the decoder's place in the model ("decoder.").
   virtual std::vector<Segment> segments(const std::string& prefix) = 0;
 };
 
@@ -31,7 +31,7 @@ class LinearDecoderImpl : public PatchDecoder {
 class MaskDecoderImpl : public PatchDecoder, public ProductParameters {
  public:
   MaskDecoderImpl(const TransformerOptions& options, int64_t layers, int64_t classes);
-  // Classes beside the patches, one segment for each layer, the masks.
+  // Segments that put classes beside the patches, run each layer, make the masks.
   std::vector<Segment> segments(const std::string& prefix) override;
   at::Tensor attention(const at::Tensor& tokens, int64_t layer);  // (N, heads, T + classes, T + classes), classes last
   std::vector<at::Tensor> product_parameters() const override { return {proj_patch_, proj_classes_}; }
@@ -77,7 +77,7 @@ class SegmenterImpl : public SegmentationModel {
   AttentionMaps decoder_attention(const at::Tensor& x, int64_t layer);  // mask decoder only
 
  protected:
-  // The encoder's, then the decoder's.
+  // The segments of the encoder, then those of the decoder.
   std::vector<Segment> make_segments() override;
 
  private:

@@ -29,7 +29,7 @@ class ConvStack : public Layer {
     }
   }
   at::Tensor forward(const at::Tensor& x) override { return forward(x, convs_.size()); }
-  // And the maxima, see conv_norm_relu_pool.
+  // The output and its maxima, see conv_norm_relu_pool.
   NormPooled forward_and_pool(const at::Tensor& x, int64_t before) {
     if (norms_.empty()) {
       const auto [pooled, y] = maxima_and_features(forward(x), {.kernel = 2, .stride = 2});
@@ -79,7 +79,7 @@ int64_t upsampled(int64_t size, const UNetConfig& config) {
   return config.up == UpPath::kDilated && config.padding == ConvPadding::kValid ? 2 * size - 3 : 2 * size;
 }
 
-// A slice of everything is left out: backward would fill and copy a tensor of zeros for it.
+// A slice of everything is left out, since backward would fill and copy a tensor of zeros for it.
 at::Tensor crop(const at::Tensor& x, int64_t top, int64_t left, int64_t height, int64_t width) {
   if (x.size(2) == height && x.size(3) == width) return x;
   return x.slice(2, top, top + height).slice(3, left, left + width);

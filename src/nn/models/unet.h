@@ -22,7 +22,7 @@ class UNetImpl : public SegmentationModel {
   std::vector<std::string> head_prefixes() const override { return {"classifier."}; }
 
  protected:
-  // One for each height of the encoder, the bottleneck, one for each height of the decoder, the classifier.
+  // Segments for each height of the encoder, the bottleneck, each height of the decoder, the classifier.
   std::vector<Segment> make_segments() override;
 
  private:

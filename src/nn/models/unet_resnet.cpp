@@ -47,7 +47,7 @@ class UNetResNet : public SegmentationModel {
   std::vector<std::string> head_prefixes() const override { return {"decoder.", "segmentation_head."}; }
 
  protected:
-  // The encoder's, one for each decoder block, the head.
+  // The segments of the encoder, each decoder block, the head.
   std::vector<Segment> make_segments() override;
 
  private:
