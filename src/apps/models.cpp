@@ -17,7 +17,7 @@ struct ModelsArguments {
   std::string name;
   std::vector<std::string> overrides;
   int64_t size = 512, classes = 0, depth = 4;  // classes 0: not given
-  bool json = false;
+  bool json = false, segments = false;
 };
 
 constexpr int64_t kUsualClasses = 150;
@@ -50,6 +50,15 @@ nlohmann::json to_json(const LayerSummary& layer) {
           {"activations", layer.activations}};
 }
 
+nlohmann::json to_json(const SegmentSummary& segment) {
+  return {{"name", segment.name},
+          {"parameters", segment.parameters},
+          {"macs", segment.macs},
+          {"elementwise", segment.elementwise},
+          {"activations", segment.activations},
+          {"state", segment.state}};
+}
+
 void list(const ModelsArguments& arguments) {
   nlohmann::json all;
   if (!arguments.json)
@@ -67,8 +76,24 @@ void list(const ModelsArguments& arguments) {
   if (arguments.json) fmt::print("{}\n", json_text(all, 2));
 }
 
+void show_segments(const ModelsArguments& arguments, const ModelSummary& summary) {
+  if (arguments.json) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const SegmentSummary& segment : summary.segments) all.push_back(to_json(segment));
+    fmt::print("{}\n", json_text(all, 2));
+    return;
+  }
+  fmt::print("{:<40} {:>14} {:>10} {:>15} {:>10}\n", "segment", "parameters", "GMACs", "activations (M)", "state (M)");
+  for (const SegmentSummary& segment : summary.segments) {
+    fmt::print("{:<40} {:>14} {:>10.3f} {:>15.3f} {:>10.3f}\n", segment.name, segment.parameters,
+               static_cast<double>(segment.macs) * 1e-9, static_cast<double>(segment.activations) * 1e-6,
+               static_cast<double>(segment.state) * 1e-6);
+  }
+}
+
 void show(const ModelsArguments& arguments) {
   const ModelSummary summary = summary_of(arguments, arguments.name);
+  if (arguments.segments) return show_segments(arguments, summary);
   if (arguments.json) {
     nlohmann::json layers = nlohmann::json::array();
     for (const LayerSummary& layer : summary.layers) layers.push_back(to_json(layer));
@@ -108,6 +133,8 @@ void add_models(CLI::App& app, int& exit_code) {
   one->add_option("overrides", arguments->overrides, "settings: model.backbone.name=resnet101 data.channels=1")
       ->option_text("key=value ...");
   one->add_option("--depth", arguments->depth, "levels to print")->capture_default_str();
+  one->add_flag("--segments", arguments->segments,
+                "the parts that run one after another, and the values between them, instead");
   one->callback([=] { show(*arguments); });
   add_pretrained(*command);
   command->callback([=] {

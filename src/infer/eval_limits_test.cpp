@@ -15,14 +15,19 @@ using testing::tiny_experiment;
 class LittleMemory : public SegmentationModel {
  public:
   explicit LittleMemory(int64_t pixels) : pixels_(pixels) {}
-  ModelOutput forward(const at::Tensor& x) override {
-    const int64_t pixels = x.size(0) * x.size(2) * x.size(3);
-    TORCH_CHECK_WITH(OutOfMemoryError, pixels <= pixels_, "not enough memory: tried to allocate much");
-    largest = std::max(largest, pixels);
-    return {at::cat({x.slice(1, 0, 1), -x.slice(1, 0, 1)}, 1), {}};
-  }
   std::vector<std::string> head_prefixes() const override { return {}; }
   int64_t largest = 0;
+
+ protected:
+  std::vector<Segment> make_segments() override {
+    return {{.name = "all", .compute = [this](const Tensors& in) -> Tensors {
+               const at::Tensor& x = in[0];
+               const int64_t pixels = x.size(0) * x.size(2) * x.size(3);
+               TORCH_CHECK_WITH(OutOfMemoryError, pixels <= pixels_, "not enough memory: tried to allocate much");
+               largest = std::max(largest, pixels);
+               return {at::cat({x.slice(1, 0, 1), -x.slice(1, 0, 1)}, 1)};
+             }}};
+  }
 
  private:
   int64_t pixels_;

@@ -23,7 +23,7 @@ TEST_F(PredictionMemory, OfANetworkIsWhatItTakesOnLargerImages) {
   const ModelPtr model = make_model(e.model, {3, 4}, 1);
   model->eval();
   const at::NoGradGuard no_grad;
-  const auto pass = [&](int64_t side) { return model->forward(at::zeros({1, 3, side, side})).logits; };
+  const auto pass = [&](int64_t side) { return model->forward(at::zeros({1, 3, side, side})).logits(); };
   const auto memory = NetworkMemory::measure(pass, 3, model->min_size(), 4);
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->classes, 4);

@@ -124,7 +124,7 @@ at::Tensor Predictor::network(const at::Tensor& x, const WindowTeam& team) const
   const int64_t y = surround(x.size(2)), left = surround(x.size(3));
   if (y + left > 0) input = at::replication_pad2d(x, {left, left, y, y});
   const AutocastScope autocast(train_.precision, device_);
-  at::Tensor logits = model_->forward(train_.channels_last ? input : input.contiguous()).logits;
+  at::Tensor logits = model_->forward(train_.channels_last ? input : input.contiguous()).logits();
   if (y + left > 0) {  // logits of a valid model have the input's resolution
     logits = logits.narrow(2, (logits.size(2) - x.size(2) + 1) / 2, x.size(2))
                  .narrow(3, (logits.size(3) - x.size(3) + 1) / 2, x.size(3));

@@ -14,11 +14,15 @@ using testing::tiny_experiment;
 class PixelModel : public SegmentationModel {
  public:
   explicit PixelModel(int64_t stride) : stride_(stride) {}
-  ModelOutput forward(const at::Tensor& x) override {
-    const at::Tensor small = stride_ == 1 ? x : at::avg_pool2d(x, stride_);
-    return {at::cat({small.slice(1, 0, 1), -small.slice(1, 0, 1)}, 1), {}};
-  }
   std::vector<std::string> head_prefixes() const override { return {}; }
+
+ protected:
+  std::vector<Segment> make_segments() override {
+    return {{.name = "all", .compute = [this](const Tensors& in) -> Tensors {
+               const at::Tensor small = stride_ == 1 ? in[0] : at::avg_pool2d(in[0], stride_);
+               return {at::cat({small.slice(1, 0, 1), -small.slice(1, 0, 1)}, 1)};
+             }}};
+  }
 
  private:
   int64_t stride_;

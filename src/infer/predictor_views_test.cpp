@@ -15,13 +15,17 @@ using testing::tiny_experiment;
 // Counts its forward passes. Scores depend on where in what it sees a pixel lies, so that views and windows all differ.
 class CountingModel : public SegmentationModel {
  public:
-  ModelOutput forward(const at::Tensor& x) override {
-    passes.push_back(x.size(0));
-    const at::Tensor small = at::avg_pool2d(x, 2);
-    return {small * at::linspace(0.5, 2, small.size(3)) + at::linspace(-1, 1, small.size(2)).view({-1, 1}), {}};
-  }
   std::vector<std::string> head_prefixes() const override { return {}; }
   std::vector<int64_t> passes;  // how many images or windows each had
+
+ protected:
+  std::vector<Segment> make_segments() override {
+    return {{.name = "all", .compute = [this](const Tensors& in) -> Tensors {
+               passes.push_back(in[0].size(0));
+               const at::Tensor small = at::avg_pool2d(in[0], 2);
+               return {small * at::linspace(0.5, 2, small.size(3)) + at::linspace(-1, 1, small.size(2)).view({-1, 1})};
+             }}};
+  }
 };
 
 at::Tensor noise(int64_t images, int64_t height, int64_t width) {

@@ -19,12 +19,17 @@ using testing::tiny_experiment;
 // missing, double or in the wrong place changes them.
 class RampModel : public SegmentationModel {
  public:
-  ModelOutput forward(const at::Tensor& x) override {
-    const at::Tensor small = at::avg_pool2d(x, 4);
-    const at::Tensor down = at::linspace(-1, 1, small.size(2)).view({-1, 1}), along = at::linspace(-1, 1, small.size(3));
-    return {small + at::stack({down.expand_as(small[0][0]), along.expand_as(small[0][0]), down * along}), {}};
-  }
   std::vector<std::string> head_prefixes() const override { return {}; }
+
+ protected:
+  std::vector<Segment> make_segments() override {
+    return {
+        {.name = "all", .compute = [](const Tensors& in) -> Tensors {
+           const at::Tensor small = at::avg_pool2d(in[0], 4);
+           const at::Tensor down = at::linspace(-1, 1, small.size(2)).view({-1, 1}), along = at::linspace(-1, 1, small.size(3));
+           return {small + at::stack({down.expand_as(small[0][0]), along.expand_as(small[0][0]), down * along})};
+         }}};
+  }
 };
 
 ImageGroup noise_group(int64_t images, int64_t height, int64_t width) {

@@ -44,11 +44,11 @@ at::Tensor CrossEntropyTerm::divisor(const LossContext& context, const at::Tenso
 at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
   const at::Tensor weights = class_weights_.on(context.sums.device());
   const at::Tensor total = divisor(context, weights);
-  if (scores.classifier().defined()) {
+  if (scores.fused_classifier().defined()) {
     CrossEntropyOptions options;
     options.class_weights = weights;
     options.label_smoothing = label_smoothing_;
-    return classifier_cross_entropy(scores.classifier(), scores.labels(), options, total.reciprocal());
+    return classifier_cross_entropy(scores.fused_classifier(), scores.labels(), options, total.reciprocal());
   }
   return sum(scores, weights) / total;
 }

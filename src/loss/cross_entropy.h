@@ -15,7 +15,7 @@ class CrossEntropyTerm final : public PixelMeanTerm {
   CrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing, LossMean mean = LossMean::kLabelled);
 
   at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
-  bool takes_classifier() const override { return true; }
+  bool supports_fused_classifier() const override { return true; }
 
  private:
   at::Tensor divisor(const LossContext& context, const at::Tensor& class_weights) const;

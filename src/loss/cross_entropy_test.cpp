@@ -52,7 +52,7 @@ TEST(CrossEntropy, AClassifierInPlaceOfLogitsGivesTheSame) {
   const at::Tensor labels = at::tensor({0, 1, -1}, at::kLong).view({1, 1, 3});
   const PixelScores scores(logits, labels);
   const CrossEntropyTerm term({1, 3}, 0.1);
-  EXPECT_TRUE(term.takes_classifier());
+  EXPECT_TRUE(term.supports_fused_classifier());
   EXPECT_NEAR(term.value(scores, context_of(scores)).item<double>(),
               term.value(PixelScores(classifier, labels), context_of(scores)).item<double>(), 1e-6);
 }

@@ -51,17 +51,12 @@ class SumLoss final : public Loss {
     return parts.size() == 1 ? parts[0] : at::cat(parts);
   }
 
-  LossValue micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const override {
-    return sum_terms(score(logits, targets), context);
+  LossValue micro_loss(const ClassScores& scores, const Targets& targets, const LossContext& context) const override {
+    return std::visit([&](const auto& given) { return sum_terms(score(given, targets), context); }, scores);
   }
 
-  bool takes_classifier() const override {
-    return logit_channels_ > 1 && terms_.size() == 1 && terms_[0].term->takes_classifier();
-  }
-
-  LossValue micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const override {
-    check_channels(classifier.weight.size(0));
-    return sum_terms(PixelScores(classifier, targets), context);
+  bool supports_fused_classifier() const override {
+    return logit_channels_ > 1 && terms_.size() == 1 && terms_[0].term->supports_fused_classifier();
   }
 
  private:
@@ -90,6 +85,10 @@ class SumLoss final : public Loss {
   PixelScores score(const at::Tensor& logits, const Targets& targets) const {
     check_channels(logits.dim() == 4 ? logits.size(1) : 0);
     return PixelScores(logits, targets);
+  }
+  PixelScores score(const PixelClassifier& fused_classifier, const Targets& targets) const {
+    check_channels(fused_classifier.weight.size(0));
+    return PixelScores(fused_classifier, targets);
   }
   void check_channels(int64_t channels) const {
     TSR_CHECK(channels == logit_channels_, "expected logits with {} channels for this loss and {} classes, got {}",

@@ -59,11 +59,11 @@ class Loss {
   virtual bool needs_prediction_sums() const = 0;
   virtual at::Tensor prediction_sums(const at::Tensor& logits, const Targets& targets) const = 0;
 
-  virtual LossValue micro_loss(const at::Tensor& logits, const Targets& targets, const LossContext& context) const = 0;
+  // scores: logits or, where this loss supports it, a fused classifier.
+  virtual LossValue micro_loss(const ClassScores& scores, const Targets& targets, const LossContext& context) const = 0;
 
   // Whether a model may leave its last 1x1 convolution to the loss: then logits at full resolution are never stored.
-  virtual bool takes_classifier() const = 0;
-  virtual LossValue micro_loss(const PixelClassifier& classifier, const Targets& targets, const LossContext& context) const = 0;
+  virtual bool supports_fused_classifier() const = 0;
 };
 
 // The weighted sum of the terms. Throws UsageError when they do not fit one another or the number of classes.

@@ -18,8 +18,8 @@ class LossTerm {
   // float64: that many sums over this micro-batch, in any shape. Undefined for a term that needs none.
   virtual at::Tensor prediction_sums(const PixelScores& scores) const = 0;
 
-  // Whether `value` can do with scores that have a classifier in place of logits.
-  virtual bool takes_classifier() const { return false; }
+  // Whether `value` can do with scores that have a fused classifier in place of logits.
+  virtual bool supports_fused_classifier() const { return false; }
 };
 
 // A term that is a mean over pixels: it needs no more than the counts of the labels.

@@ -15,10 +15,11 @@ class PixelScores {
  public:
   // logits: (N, C, h, w). C = 1 is the logit of class 1 of two classes (sigmoid), else softmax over C.
   PixelScores(const at::Tensor& logits, const Targets& targets);
-  // Without logits: for terms that take the classifier.
-  PixelScores(const PixelClassifier& classifier, const Targets& targets) : classifier_(classifier), targets_(targets) {}
+  // Without logits: for terms that support a fused classifier.
+  PixelScores(const PixelClassifier& fused_classifier, const Targets& targets)
+      : fused_classifier_(fused_classifier), targets_(targets) {}
 
-  const PixelClassifier& classifier() const { return classifier_; }  // may be undefined
+  const PixelClassifier& fused_classifier() const { return fused_classifier_; }  // may be undefined
   const at::Tensor& logits() const { return logits_; }
   const Targets& targets() const { return targets_; }
   const at::Tensor& labels() const { return targets_.labels; }
@@ -35,7 +36,7 @@ class PixelScores {
   at::Tensor labelled() const;  // float64 scalar: how many pixels are, where mixed by their weights
 
  private:
-  PixelClassifier classifier_;
+  PixelClassifier fused_classifier_;
   at::Tensor logits_;
   Targets targets_;
   mutable at::Tensor log_probs_;  // made when first asked for

@@ -5,12 +5,55 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/is_part.h"
+#include "core/module_path.h"
 #include "core/suggest.h"
 #include "kernels/common/fused.h"
 #include "nn/init/init_layers.h"
 
 namespace tessera {
+
+at::Tensor ModelOutput::logits() const {
+  const auto* const values = std::get_if<at::Tensor>(&scores);
+  TSR_CHECK(values != nullptr, "expected logits, got the classifier that makes them: it was left to the loss");
+  return *values;
+}
+
+ModelOutput ModelOutput::of(const Tensors& state) {
+  TSR_CHECK(!state.empty() && state.size() <= 4, "expected 1 to 4 tensors behind the last segment of a model, got {}",
+            state.size());
+  const bool fused = state.size() >= 3, has_aux = state.size() % 2 == 0;
+  ModelOutput output{.scores = state[0]};
+  if (fused) output.scores = PixelClassifier{.features = state[0], .weight = state[1], .bias = state[2]};
+  if (has_aux) output.aux = state.back();
+  return output;
+}
+
+ModelOutput SegmentationModel::forward(const at::Tensor& x) {
+  return ModelOutput::of(run_segments(segments(), {x}));
+}
+
+const std::vector<Segment>& SegmentationModel::segments() {
+  std::call_once(segments_made_, [this] {
+    segments_ = make_segments();
+    bind_segments(segments_, *this);
+  });
+  return segments_;
+}
+
+int64_t SegmentationModel::num_depths() {
+  int64_t deepest = 0;
+  for (const Segment& segment : segments()) deepest = std::max(deepest, segment.depth);
+  return deepest + 1;
+}
+
+int64_t SegmentationModel::depth_of(const std::string& parameter) {
+  for (const Segment& segment : segments()) {
+    for (const std::string& part : segment.parts) {
+      if (is_part_of(parameter, part)) return segment.depth;
+    }
+  }
+  fail("the model has no parameter '{}'", parameter);
+}
 
 void SegmentationModel::init(uint64_t seed) {
   init_layers(*this, LayerInit::kTorch, seed);
@@ -19,20 +62,27 @@ void SegmentationModel::init(uint64_t seed) {
 void SegmentationModel::freeze(const std::vector<std::string>& parts) {
   if (parts.empty()) return;
   for (const std::string& part : parts) {
+    std::vector<std::string> names, paths{part};
+    for (const Segment& segment : segments()) {
+      names.push_back(segment.name);
+      if (segment.name == part) paths = segment.parts;
+    }
     bool found = false;
+    const auto is_inside = [&](const std::string& name) {
+      return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) { return is_part_of(name, path); });
+    };
     for (auto& item : named_parameters()) {
-      if (!is_part(item.key(), part)) continue;
+      if (!is_inside(item.key())) continue;
       item.value().requires_grad_(false);
       found = true;
     }
-    std::vector<std::string> paths;
     for (const auto& item : named_modules("", /*include_self=*/false)) {
-      paths.push_back(item.key());
-      if (item.key() == part) frozen_.push_back(item.value());
+      names.push_back(item.key());
+      if (std::find(paths.begin(), paths.end(), item.key()) != paths.end()) frozen_.push_back(item.value());
     }
     if (!found)
       fail_usage("model.freeze: the model has no part '{}' with weights{}; `tessera models show` prints its parts", part,
-                 did_you_mean(part, paths));
+                 did_you_mean(part, names));
   }
   const auto all = parameters();
   if (std::none_of(all.begin(), all.end(), [](const at::Tensor& value) { return value.requires_grad(); }))
@@ -45,9 +95,10 @@ void SegmentationModel::train(bool on) {
   for (const auto& part : frozen_) part->eval();
 }
 
-bool SegmentationModel::leaves_to_loss(const PixelClassifier& classifier) const {
+bool SegmentationModel::fuses_classifier(const PixelClassifier& classifier) const {
   const at::Tensor& x = classifier.features;
-  return classify_in_loss_ && is_training() && at::GradMode::is_enabled() && x.is_cuda() && use_fused(x) && classifier.fits();
+  return use_fused_classifier_ && is_training() && at::GradMode::is_enabled() && x.is_cuda() && use_fused(x) &&
+         classifier.fits();
 }
 
 int64_t count_parameters(const torch::nn::Module& model) {

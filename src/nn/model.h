@@ -3,11 +3,13 @@
 #include <torch/nn/module.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "config/model_config.h"
 #include "kernels/loss/classifier_loss.h"
+#include "nn/segment.h"
 
 namespace tessera {
 
@@ -15,16 +17,25 @@ struct Experiment;
 
 // Models return logits at their own resolution; upsampling to the labels belongs to the loss, the metric and the predictor.
 struct ModelOutput {
-  at::Tensor logits;  // (N, C, h, w)
-  at::Tensor aux;     // (N, C, h', w') of an auxiliary head, or undefined
-  // In place of logits, while training, where `classify_in_loss` allows it.
-  PixelClassifier classifier = {};
+  ClassScores scores;   // logits (N, C, h, w); or the fused classifier, while training, where that is in use
+  at::Tensor aux = {};  // logits (N, C, h', w') of an auxiliary head, or undefined
+
+  // The logits, for those who know that there are some: evaluation, and losses without a fused classifier.
+  at::Tensor logits() const;
+
+  // Reads what a model's last segment left: {logits}, or {features, weight, bias} of a fused classifier; then aux, if there is
+  // one.
+  static ModelOutput of(const Tensors& state);
 };
 
 class SegmentationModel : public torch::nn::Module {
  public:
   // x: (N, channels, H, W), any H and W at least `min_size`. The logits cover the whole input unless `covered` says otherwise.
-  virtual ModelOutput forward(const at::Tensor& x) = 0;
+  // Runs the segments in order.
+  ModelOutput forward(const at::Tensor& x);
+
+  // The model from the image to the output, see Note [Segments]. The same list, whatever the mode; threads may share it.
+  const std::vector<Segment>& segments();
 
   // How much of an input side the logits cover, in the centre: less than all for valid convolutions.
   virtual int64_t covered(int64_t size) const { return size; }
@@ -39,28 +50,33 @@ class SegmentationModel : public torch::nn::Module {
   // function of (seed, its name): adding a layer elsewhere does not change them.
   virtual void init(uint64_t seed);
 
-  // Whether the loss takes the last 1x1 convolution upon itself, where a model can leave it.
-  void classify_in_loss(bool on) { classify_in_loss_ = on; }
+  // Whether the loss computes the last 1x1 convolution with its own kernel, where a model can leave it.
+  void use_fused_classifier(bool on) { use_fused_classifier_ = on; }
 
   // Names of parameters that weight decay should leave alone, beyond biases and norms.
   virtual std::vector<std::string> no_weight_decay() const { return {}; }
 
-  // For layer-wise learning rates: depths are 0 (nearest the image) to num_depths() - 1 (the head), and a parameter's rate is
-  // lr * decay^(num_depths() - 1 - depth_of(name)).
-  virtual int64_t num_depths() const { return 1; }
-  virtual int64_t depth_of(const std::string& parameter) const { return static_cast<void>(parameter), 0; }
+  // For layer-wise learning rates: depths, which are those of the segments, are 0 (nearest the image) to num_depths() - 1 (the
+  // head), and a parameter's rate is lr * decay^(num_depths() - 1 - depth_of(name)).
+  int64_t num_depths();
+  int64_t depth_of(const std::string& parameter);
 
-  // Parts, named by their path ("backbone.layer1", "encoder.pos_embed"), that are not trained from now on: their parameters
-  // get no gradient, their layers stay in evaluation mode. Throws UsageError for a path that is not there.
+  // Parts, named by their path ("backbone.layer1", "encoder.pos_embed") or as a segment ("decoder0"), that are not trained from
+  // now on: their parameters get no gradient, their layers stay in evaluation mode. Throws UsageError for what is not there.
   void freeze(const std::vector<std::string>& parts);
   void train(bool on = true) override;
 
  protected:
-  // Whether to return `classifier` in place of the logits that it would make.
-  bool leaves_to_loss(const PixelClassifier& classifier) const;
+  // The segments of a model that has just been built; they may hold `this`. Asked for once.
+  virtual std::vector<Segment> make_segments() = 0;
+
+  // Whether `classifier` is left to the loss, in place of the logits that it would make.
+  bool fuses_classifier(const PixelClassifier& classifier) const;
 
  private:
-  bool classify_in_loss_ = false;
+  bool use_fused_classifier_ = false;
+  std::once_flag segments_made_;
+  std::vector<Segment> segments_;
   std::vector<std::shared_ptr<torch::nn::Module>> frozen_;
 };
 

@@ -23,13 +23,25 @@ TEST(Freeze, PartsKeepWeightsAndStatisticsWhateverTheMode) {
   model->eval();
   model->train();
   const at::Tensor frozen = model->named_buffers()["down0.1.running_mean"].clone();
-  model->forward(torch::rand({2, 3, 8, 8})).logits.sum().backward();
+  model->forward(torch::rand({2, 3, 8, 8})).logits().sum().backward();
   for (const auto& item : model->named_parameters()) {
     const bool is_frozen = item.key().starts_with("down0.") || item.key() == "classifier.0.bias";
     EXPECT_EQ(item.value().grad().defined(), !is_frozen) << item.key();
   }
   EXPECT_TRUE(model->named_buffers()["down0.1.running_mean"].equal(frozen));
   EXPECT_GT(model->named_buffers()["down1.1.running_mean"].abs().sum().item<double>(), 0);
+}
+
+TEST(Freeze, ASegmentIsAPart) {
+  ModelConfig config = small_unet();
+  config.freeze = {"decoder1"};
+  const ModelPtr model = make_model(config, {3, 2}, 1);
+  for (const auto& item : model->named_parameters()) {
+    const bool is_frozen = item.key().starts_with("up1.") || item.key().starts_with("merge1.");
+    EXPECT_EQ(item.value().requires_grad(), !is_frozen) << item.key();
+  }
+  EXPECT_FALSE(model->named_modules()["merge1"]->is_training());
+  EXPECT_TRUE(model->named_modules()["merge0"]->is_training());
 }
 
 TEST(Freeze, UnknownPartsAndNothingLeftAreUsageErrors) {
@@ -41,6 +53,21 @@ TEST(Freeze, UnknownPartsAndNothingLeftAreUsageErrors) {
     config.freeze = parts;
     EXPECT_THROW(make_model(config, {3, 2}, 1), UsageError) << parts[0];
   }
+}
+
+TEST(ModelOutput, IsReadFromTheTensorsBehindTheLastSegment) {
+  const at::Tensor a = torch::zeros({1}), b = torch::ones({1}), c = torch::full({1}, 2.0), aux = torch::full({1}, 3.0);
+  EXPECT_TRUE(ModelOutput::of({a}).logits().is_same(a));
+  EXPECT_FALSE(ModelOutput::of({a}).aux.defined());
+  EXPECT_TRUE(ModelOutput::of({a, aux}).aux.is_same(aux));
+  for (const Tensors& state : {Tensors{a, b, c}, Tensors{a, b, c, aux}}) {
+    const ModelOutput output = ModelOutput::of(state);
+    const auto& classifier = std::get<PixelClassifier>(output.scores);
+    EXPECT_TRUE(classifier.features.is_same(a) && classifier.weight.is_same(b) && classifier.bias.is_same(c));
+    EXPECT_EQ(output.aux.defined(), state.size() == 4);
+    EXPECT_THROW(output.logits(), Error);
+  }
+  EXPECT_THROW(ModelOutput::of({}), Error);
 }
 
 struct Options {

@@ -1,5 +1,6 @@
 #include "nn/summary.h"
 
+#include <c10/util/accumulate.h>
 #include <torch/nn.h>
 #include <torch/types.h>
 
@@ -22,6 +23,13 @@ std::string short_type(std::string type) {
 std::string parent_of(const std::string& path) {
   const size_t dot = path.rfind('.');
   return dot == std::string::npos ? "" : path.substr(0, dot);
+}
+
+template <class Summary>
+void count(const CountedOp& op, Summary& summary) {
+  summary.macs += op.macs;
+  summary.elementwise += op.elementwise;
+  if (op.macs > 0) summary.activations += c10::multiply_integers(op.output_shape);
 }
 
 class Tree {
@@ -53,9 +61,7 @@ class Tree {
     for (;; path = parent_of(path)) {
       LayerSummary& layer = layers_[index_.at(path)];
       layer.output_shape = op.output_shape;
-      layer.macs += op.macs;
-      layer.elementwise += op.elementwise;
-      if (op.macs > 0) layer.activations += numel(op.output_shape);
+      count(op, layer);
       if (path.empty()) break;
     }
   }
@@ -63,12 +69,6 @@ class Tree {
   std::vector<LayerSummary> take() { return std::move(layers_); }
 
  private:
-  static int64_t numel(const std::vector<int64_t>& shape) {
-    int64_t product = 1;
-    for (const int64_t side : shape) product *= side;
-    return product;
-  }
-
   std::vector<LayerSummary> layers_;
   std::unordered_map<std::string, size_t> index_;
   std::unordered_map<const void*, std::string> owners_;
@@ -84,14 +84,22 @@ ModelSummary summarize(SegmentationModel& model, int64_t channels, int64_t heigh
   model.eval();
   const at::Tensor any = model.parameters().front();
   Tree tree(model);
-  ModelOutput output;
-  {
-    const OpCounter counter([&](const CountedOp& op) { tree.add(op); });
-    output = model.forward(at::zeros({1, channels, height, width}, any.options().requires_grad(false)));
+  ModelSummary summary;
+  Tensors state{at::zeros({1, channels, height, width}, any.options().requires_grad(false))};
+  for (const Segment& segment : model.segments()) {
+    SegmentSummary& own = summary.segments.emplace_back(SegmentSummary{.name = segment.name});
+    for (const at::Tensor& value : segment.parameters) own.parameters += value.numel();
+    const OpCounter counter([&](const CountedOp& op) {
+      tree.add(op);
+      count(op, own);
+    });
+    state = segment.run(std::move(state));
+    for (const at::Tensor& value : state) own.state += value.numel();
   }
   model.train(training);
-  ModelSummary summary{tree.take()};
-  summary.layers.front().output_shape = output.logits.sizes().vec();  // its last counted operator may be another
+  summary.layers = tree.take();
+  // Its last counted operator may be another.
+  summary.layers.front().output_shape = ModelOutput::of(state).logits().sizes().vec();
   return summary;
 }
 

@@ -23,8 +23,19 @@ struct LayerSummary {
   int64_t activations = 0;
 };
 
+// These numbers by segment, see Note [Segments].
+struct SegmentSummary {
+  std::string name;
+  int64_t parameters = 0;
+  int64_t macs = 0;
+  int64_t elementwise = 0;
+  int64_t activations = 0;
+  int64_t state = 0;  // values that it and those before it leave to the next: what a cut behind it would have to carry
+};
+
 struct ModelSummary {
   std::vector<LayerSummary> layers;  // in order of registration, a layer before what is inside it; [0] is the whole model
+  std::vector<SegmentSummary> segments;
   const LayerSummary& total() const { return layers.front(); }
 };
 

@@ -42,6 +42,30 @@ TEST(Summary, UNetByHand) {
   EXPECT_TRUE(model->is_training());
 }
 
+// Sums over the segments are those of the model; a cut behind the first height would carry its skip and the pooled features.
+TEST(Summary, SegmentsOfAUNet) {
+  ModelConfig config;
+  config.unet = {.channels = {4}, .convs = {1}};
+  const ModelSummary summary = summarize(*make_model(config, {3, 2}, 1), 3, 8, 8);
+  std::vector<std::string> names;
+  SegmentSummary sum;
+  for (const SegmentSummary& segment : summary.segments) {
+    names.push_back(segment.name);
+    sum.parameters += segment.parameters;
+    sum.macs += segment.macs;
+    sum.elementwise += segment.elementwise;
+    sum.activations += segment.activations;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"encoder0", "bottleneck", "decoder0", "classifier"}));
+  EXPECT_EQ(sum.parameters, summary.total().parameters);
+  EXPECT_EQ(sum.macs, summary.total().macs);
+  EXPECT_EQ(sum.elementwise, summary.total().elementwise);
+  EXPECT_EQ(sum.activations, summary.total().activations);
+  EXPECT_EQ(summary.segments[0].state, 64 * 4 + 16 * 4);
+  EXPECT_EQ(summary.segments[1].state, 64 * 4 + 16 * 8);
+  EXPECT_EQ(summary.segments[3].state, 64 * 2);
+}
+
 // 7 tokens (2 x 3 patches of 4 x 4 pixels and the class token) of width 8, two heads.
 TEST(Summary, TransformerBlockByHand) {
   ModelConfig config;

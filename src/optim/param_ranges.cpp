@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/is_part.h"
+#include "core/module_path.h"
 
 namespace tessera {
 namespace {
@@ -14,7 +14,7 @@ double part_multiplier(const std::string& name, const OptimizerConfig& config) {
   double multiplier = 1;
   size_t longest = 0;
   for (const auto& [part, factor] : config.lr_multipliers) {
-    if (part.size() < longest || !is_part(name, part)) continue;
+    if (part.size() < longest || !is_part_of(name, part)) continue;
     longest = part.size();
     multiplier = factor;
   }
@@ -25,7 +25,7 @@ double part_multiplier(const std::string& name, const OptimizerConfig& config) {
 
 void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
   for (const auto& [part, factor] : config.lr_multipliers) {
-    if (!std::any_of(spans.begin(), spans.end(), [&](const ParamSpan& span) { return is_part(span.name, part); }))
+    if (!std::any_of(spans.begin(), spans.end(), [&](const ParamSpan& span) { return is_part_of(span.name, part); }))
       fail_usage("optimizer.lr_multipliers: '{}' is no part that is trained; `tessera models show` prints their names", part);
   }
 }

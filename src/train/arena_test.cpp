@@ -15,7 +15,7 @@ TEST(Arena, ParametersGradientsAndBuffersAreViewsThatStay) {
   Arena arena(*model, at::kCPU, at::kFloat, true);
   EXPECT_TRUE(model->parameters()[0].equal(before));
   model->train();
-  for (int i = 0; i < 2; ++i) model->forward(torch::rand({2, 3, 16, 16})).logits.sum().backward();
+  for (int i = 0; i < 2; ++i) model->forward(torch::rand({2, 3, 16, 16})).logits().sum().backward();
   const auto inside = [](const at::Tensor& view, const at::Tensor& flat) {
     const auto* begin = static_cast<const float*>(flat.const_data_ptr());
     const auto* at = static_cast<const float*>(view.const_data_ptr());

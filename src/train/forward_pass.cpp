@@ -9,7 +9,7 @@
 namespace tessera {
 
 void LossContexts::add_predictions(const Loss& loss, const ModelOutput& output, const Targets& targets) {
-  main.add_predictions(loss.prediction_sums(output.logits, targets));
+  main.add_predictions(loss.prediction_sums(output.logits(), targets));
   if (output.aux.defined()) aux.add_predictions(loss.prediction_sums(output.aux, targets));
 }
 
@@ -57,9 +57,7 @@ ModelOutput ForwardPass::output(const PassInputs& inputs, const Pass& pass, bool
 }
 
 at::Tensor ForwardPass::loss(const ModelOutput& output, const PassInputs& inputs) const {
-  const at::Tensor main = output.classifier.defined()
-                              ? loss_.micro_loss(output.classifier, inputs.targets, inputs.contexts.main).value
-                              : loss_.micro_loss(output.logits, inputs.targets, inputs.contexts.main).value;
+  const at::Tensor main = loss_.micro_loss(output.scores, inputs.targets, inputs.contexts.main).value;
   if (!output.aux.defined()) return main;
   return main + aux_weight_of(experiment_) * loss_.micro_loss(output.aux, inputs.targets, inputs.contexts.aux).value;
 }

@@ -150,7 +150,7 @@ TEST(StartingWeights, ZeroGammasLetTheShortcutThroughAndHaveGradients) {
   ModelConfig config = small_fcn();
   config.zero_gamma = true;
   const ModelPtr model = make_model(config, {3, 4}, 7);
-  model->forward(torch::rand({2, 3, 64, 64})).logits.square().sum().backward();
+  model->forward(torch::rand({2, 3, 64, 64})).logits().square().sum().backward();
   const auto parameters = model->named_parameters();
   for (const char* block : {"backbone.layer1.0.", "backbone.layer4.1."}) {
     const at::Tensor& gamma = parameters[block + std::string("bn2.weight")];

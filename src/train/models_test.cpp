@@ -140,7 +140,7 @@ Gradients gradients_of(const std::string& name, bool checkpoint) {
         [&](const CountedOp& op) { result.layers_run += op.name == "aten::conv2d" || op.name == "aten::linear" ? 1 : 0; });
     const StepContextGuard context({.sample_keys = sample_keys(3, 2, {0, 1, 2, 3}), .segments = testing::norm_segments(4, 2)});
     const ModelOutput output = model->forward(x);
-    at::Tensor loss = output.logits.square().mean();
+    at::Tensor loss = output.logits().square().mean();
     if (output.aux.defined()) loss = loss + output.aux.square().mean();
     loss.backward();
   }
@@ -230,8 +230,8 @@ TEST_P(EveryModel, TakesOtherChannelsAndAdaptsPretrainedFilters) {
     model->eval();
     if (channels == 1) {
       const at::NoGradGuard no_grad;
-      const at::Tensor expected = rgb->forward(grey_image.expand({2, 3, 37, 53}).contiguous()).logits;
-      EXPECT_TRUE(torch::allclose(model->forward(grey_image).logits, expected, 1e-3, 1e-4));
+      const at::Tensor expected = rgb->forward(grey_image.expand({2, 3, 37, 53}).contiguous()).logits();
+      EXPECT_TRUE(torch::allclose(model->forward(grey_image).logits(), expected, 1e-3, 1e-4));
     } else {
       const auto named = rgb->named_parameters();
       for (const auto& item : model->named_parameters()) {
@@ -276,7 +276,7 @@ TEST(Configs, EachBuildsItsModel) {
     const ModelPtr network = make_model(e.model, {e.data.channels, 150}, 0);
     network->eval();
     const at::NoGradGuard no_grad;
-    const at::Tensor logits = network->forward(torch::zeros({1, e.data.channels, 64, 64})).logits;
+    const at::Tensor logits = network->forward(torch::zeros({1, e.data.channels, 64, 64})).logits();
     EXPECT_EQ(logits.size(1), 150) << file;
   }
   EXPECT_GE(built.size(), 20U);

@@ -50,7 +50,8 @@ TEST_F(Pretrained, SegmenterThroughMmsegsLayoutIsTheSameFunction) {
     back->eval();
     for (const int64_t width : {64, 100}) {
       const at::Tensor image = torch::linspace(-1, 1, 3 * 48 * width).view({1, 3, 48, width}).mul(7).sin();
-      EXPECT_TRUE(torch::allclose(model->forward(image).logits, back->forward(image).logits, 1e-4, 1e-4)) << resize << width;
+      EXPECT_TRUE(torch::allclose(model->forward(image).logits(), back->forward(image).logits(), 1e-4, 1e-4))
+          << resize << width;
     }
   }
 }

@@ -34,7 +34,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
       gradients_(experiment_, *model_, *loss_, plan_, device, world, arena_, working_, scaler_, trace_),
       update_(experiment_, *model_, world.gradients, arena_, working_, scaler_, trace_, options.sharded) {
   // Blended targets are not for the kernel that holds the classifier.
-  model_->classify_in_loss(loss_->takes_classifier() && experiment.train.mixup.chance() == 0);
+  model_->use_fused_classifier(loss_->supports_fused_classifier() && experiment.train.mixup.chance() == 0);
 }
 
 StepResult TrainStep::run(const Batch& batch, const Progress& at) {

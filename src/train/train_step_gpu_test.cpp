@@ -57,7 +57,7 @@ TEST_F(TrainStepGpu, TheClassifierMayBeLeftToTheLoss) {
     for (const bool in_loss : {false, true}) {
       const ModelPtr model = make_model(e.model, {3, 4}, 1);
       TrainStep step(e, model, 4, at::kCUDA);
-      model->classify_in_loss(in_loss);
+      model->use_fused_classifier(in_loss);
       losses[in_loss] = step.run(batch, {0, 100, 2}).loss.cpu();
       gradients[in_loss] = step.arena().grads().cpu();
     }
@@ -168,14 +168,19 @@ TEST_F(TrainStepGpu, RecordedPassesEndInTheSameBits) {
 class CuriousModel : public SegmentationModel {
  public:
   explicit CuriousModel(ModelPtr inner) : inner_(register_module("inner", std::move(inner))) {}
-  ModelOutput forward(const at::Tensor& x) override {
-    ModelOutput output = inner_->forward(x);
-    output.logits = output.logits * 1;
-    output.logits.register_hook(
-        [](const at::Tensor& grad_logits) { EXPECT_TRUE(std::isfinite(grad_logits.sum().item<double>())); });
-    return output;
-  }
   std::vector<std::string> head_prefixes() const override { return {}; }
+
+ protected:
+  std::vector<Segment> make_segments() override {
+    const auto compute = [this](const Tensors& in) {
+      Tensors output = run_segments(inner_->segments(), in);
+      output[0] = output[0] * 1;
+      output[0].register_hook(
+          [](const at::Tensor& grad_logits) { EXPECT_TRUE(std::isfinite(grad_logits.sum().item<double>())); });
+      return output;
+    };
+    return {{.name = "inner", .parts = {"inner"}, .compute = compute}};
+  }
 
  private:
   ModelPtr inner_;

@@ -25,12 +25,17 @@ using testing::weights_of;
 class ThirstyModel : public SegmentationModel {
  public:
   ThirstyModel(ModelPtr inner, int64_t limit) : inner_(register_module("inner", std::move(inner))), limit_(limit) {}
-  ModelOutput forward(const at::Tensor& x) override {
-    const ModelOutput output = inner_->forward(x);
-    if (x.size(0) > limit_) C10_THROW_ERROR(OutOfMemoryError, "made for the test");
-    return output;
-  }
   std::vector<std::string> head_prefixes() const override { return {}; }
+
+ protected:
+  std::vector<Segment> make_segments() override {
+    const auto compute = [this](const Tensors& in) {
+      Tensors output = run_segments(inner_->segments(), in);
+      if (in[0].size(0) > limit_) C10_THROW_ERROR(OutOfMemoryError, "made for the test");
+      return output;
+    };
+    return {{.name = "inner", .parts = {"inner"}, .compute = compute}};
+  }
 
  private:
   ModelPtr inner_;
@@ -41,12 +46,17 @@ class ThirstyModel : public SegmentationModel {
 class KeyKeeper : public SegmentationModel {
  public:
   explicit KeyKeeper(ModelPtr inner) : inner_(register_module("inner", std::move(inner))) {}
-  ModelOutput forward(const at::Tensor& x) override {
-    keys = step_context().sample_keys.clone();
-    return inner_->forward(x);
-  }
   std::vector<std::string> head_prefixes() const override { return {}; }
   at::Tensor keys;
+
+ protected:
+  std::vector<Segment> make_segments() override {
+    const auto compute = [this](const Tensors& in) {
+      keys = step_context().sample_keys.clone();
+      return run_segments(inner_->segments(), in);
+    };
+    return {{.name = "inner", .parts = {"inner"}, .compute = compute}};
+  }
 
  private:
   ModelPtr inner_;

@@ -20,7 +20,7 @@ TEST(WorkingWeights, GradientsAreThoseOfAutocast) {
     const at::Tensor x = torch::randn({2, 3, 32, 32}).contiguous(at::MemoryFormat::ChannelsLast);
     const auto backward = [&] {
       const AutocastScope autocast(precision, at::kCPU);
-      model->forward(x).logits.to(at::kFloat).square().mean().backward();
+      model->forward(x).logits().to(at::kFloat).square().mean().backward();
     };
     backward();
     const at::Tensor expected = arena.grads().clone();

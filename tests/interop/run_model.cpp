@@ -29,7 +29,7 @@ const std::map<std::string, WeightLayout> kLayouts{
 
 std::vector<at::Tensor> forward(SegmentationModel& model, const at::Tensor& x) {
   const ModelOutput output = model.forward(x);
-  return output.aux.defined() ? std::vector{output.logits, output.aux} : std::vector{output.logits};
+  return output.aux.defined() ? std::vector{output.logits(), output.aux} : std::vector{output.logits()};
 }
 
 void run(const nlohmann::json& job) {

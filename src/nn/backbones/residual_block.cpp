@@ -20,7 +20,7 @@ class Downsample : public Layer {
   BatchNorm2d bn_;
 };
 
-// The same behind an average over stride x stride pixels, numbered as in a Sequential with the pooling first.
+// A Downsample behind an average over stride x stride pixels, numbered as in a Sequential with the pooling first.
 class AverageDownsample : public Layer {
  public:
   AverageDownsample(int64_t in, int64_t out, int64_t stride)

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "nn/backbones/residual_block.h"
-#include "nn/blocks/checkpointed.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/pool.h"
 #include "nn/init/init_layers.h"
@@ -108,19 +107,36 @@ at::Tensor ResNet::stem(const at::Tensor& x) {
   return deep_stem_ ? deep_stem_->forward(x) : conv_norm_relu(conv1_, bn1_, x);
 }
 
-Features ResNet::forward(const at::Tensor& input) {
-  Features features{.input = input, .stem = stem(input), .stages = {}};
-  at::Tensor x = maxima(features.stem, {.kernel = 3, .stride = 2, .padding = 1});
-  for (const auto& stage : stages_) {
-    for (size_t i = 0; i < stage->size(); ++i) {
-      Layer& block = (*stage)[i];
-      x = config_.checkpoint
-              ? checkpointed(block, {x}, [&block](const std::vector<at::Tensor>& in) { return block.forward(in[0]); })
-              : block.forward(x);
+std::vector<Segment> ResNet::segments(const std::string& prefix, const FeatureNeeds& needs) {
+  TSR_CHECK(needs.stages.back(), "the last stage of a backbone is always needed");
+  const FeatureNeeds first{.size = needs.size, .stem = needs.stem};
+  std::vector<Segment> all{{.name = prefix + "stem",
+                            .parts = deep_stem_ ? std::vector{prefix + "stem"} : std::vector{prefix + "conv1", prefix + "bn1"},
+                            .compute = [this, first](const Tensors& in) {
+                              const at::Tensor y = stem(in[0]);
+                              Tensors out = first.pack({.size = size_tensor(in[0]), .stem = y});
+                              out.push_back(maxima(y, {.kernel = 3, .stride = 2, .padding = 1}));
+                              return out;
+                            }}};
+  size_t carried = first.count();
+  for (size_t stage = 0; stage < kStages; ++stage) {
+    const std::string path = prefix + "layer" + std::to_string(stage + 1);
+    for (size_t i = 0; i < stages_[stage]->size(); ++i) {
+      // The first block of a stage reads what the stage before leaves for the heads: that must stay in the state.
+      const bool keeps_input = i == 0 && stage > 0 && needs.stages[stage - 1];
+      Segment block = layer_segment(path + "." + std::to_string(i), &(*stages_[stage])[i]);
+      if (keeps_input) {
+        block.compute = [layer = &(*stages_[stage])[i]](const Tensors& in) -> Tensors {
+          return {in[0], layer->forward(in[0])};
+        };
+      }
+      block.carried = carried;
+      block.checkpoint = config_.checkpoint;
+      all.push_back(std::move(block));
+      carried += keeps_input ? 1 : 0;
     }
-    features.stages.push_back(x);
   }
-  return features;
+  return all;
 }
 
 void ResNet::init(uint64_t seed, const std::string& prefix) {

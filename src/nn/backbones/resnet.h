@@ -22,7 +22,8 @@ class ResNet : public Backbone {
  public:
   ResNet(const ResNetLayout& layout, const BackboneConfig& config, int64_t in_channels, int64_t output_stride);
 
-  Features forward(const at::Tensor& x) override;
+  // Segments for the stem with the pooling behind it, then for each residual block.
+  std::vector<Segment> segments(const std::string& prefix, const FeatureNeeds& needs) override;
   int64_t stem_channels() const override { return config_.stem_width; }
   std::vector<int64_t> stage_channels() const override { return stage_channels_; }
   void init(uint64_t seed, const std::string& prefix) override;

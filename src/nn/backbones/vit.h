@@ -15,22 +15,16 @@ namespace tessera {
 struct VitOptions {
   int64_t in_channels = 3;
   int64_t patch = 16;
-  int64_t width = 768;
   int64_t layers = 12;
-  int64_t heads = 12;
-  Size image_size{512, 512};  // the position embeddings' own size
+  TransformerOptions transformer;  // of its layers; dropout and norm_eps hold outside of them, too
+  Size image_size{512, 512};       // the position embeddings' own size
   bool distilled = false;
-  double dropout = 0;
-  double attention_dropout = 0;
-  double drop_path = 0;  // of the last layer, rising linearly from 0
-  double norm_eps = 1e-6;
   PositionResize position_resize = PositionResize::kBicubic;
-  bool checkpoint = false;  // keep only the input of each layer for the backward pass
 };
 
 // Patch, width, layers and heads of a named size.
 VitOptions vit_options(VitBackbone backbone);
-// All that a config says, where it says nothing its backbone's.
+// What a config says; where it says nothing, the values of its backbone.
 VitOptions vit_options(const VitConfig& config, int64_t in_channels);
 
 PositionFit position_fit(PositionResize how);
@@ -44,21 +38,36 @@ class VitImpl : public torch::nn::Module {
   // x: (N, channels, H, W). Result: all tokens after the last norm, (N, prefix() + h * w, width).
   at::Tensor forward(const at::Tensor& x);
 
-  // The patches among them: (N, h * w, width).
+  // The patches among those tokens, (N, h * w, width), without activation checkpointing.
   at::Tensor patches(const at::Tensor& x);
 
   // The attention weights of a layer: (N, heads, T, T) with T = prefix() + h * w.
   at::Tensor attention(const at::Tensor& x, int64_t layer);
 
-  // The patches after each of `layers` (in rising order), each through the last norm, for pyramids: (N, width, h, w).
-  std::vector<at::Tensor> features(const at::Tensor& x, const std::vector<int64_t>& layers);
+  // The segments from {image} to {size, patches}: the embedding, each layer, the last norm. See Note [Segments].
+  std::vector<Segment> patch_segments(const std::string& prefix);
+
+  // The segments from {image} to {size, patches after each of `layers`}, which must rise: the embedding and each layer. The
+  // last norm has no segment here, since it belongs to whoever calls `feature_map`. Layers behind the last of `layers` do not
+  // run.
+  std::vector<Segment> layer_segments(const std::string& prefix, const std::vector<int64_t>& layers);
+  // The patches of one layer through the last norm, as a map (N, width, h, w).
+  at::Tensor feature_map(const at::Tensor& patches, const at::Tensor& size);
+
+  // Takes the image's part of logits that lie over the image filled up to whole patches. Where nothing was filled up they are
+  // returned as they are, else at the image's resolution, upsampled bilinearly and cut. `size` is a size_tensor.
+  at::Tensor cut_back(const at::Tensor& logits, const at::Tensor& size) const;
 
   std::array<int64_t, 2> grid(int64_t height, int64_t width) const { return patch_embed_->grid(height, width); }
   int64_t prefix() const { return options_.distilled ? 2 : 1; }  // class token, then the distillation token
   const VitOptions& options() const { return options_; }
+  // The depth of the last norm and of all that stands behind it, for layer-wise learning rates: the embedding has 0, layer i
+  // has 1 + i.
+  int64_t depth_behind() const { return options_.layers + 1; }
 
  private:
   at::Tensor embed(const at::Tensor& x);
+  Segment embed_segment(const std::string& prefix);
 
   VitOptions options_;
   std::array<int64_t, 2> own_grid_;
@@ -69,9 +78,5 @@ class VitImpl : public torch::nn::Module {
   torch::nn::LayerNorm norm_{nullptr};
 };
 TORCH_MODULE(Vit);
-
-// How deep in a ViT of `layers` blocks a parameter (named from the ViT on, e.g. "blocks.3.attn.qkv.weight") lies, for
-// layer-wise learning rates lr * decay^(layers + 1 - depth): the embeddings 0, block i 1 + i, anything behind layers + 1.
-int64_t vit_depth(const std::string& name, int64_t layers);
 
 }  // namespace tessera

@@ -33,18 +33,28 @@ VitPyramid::VitPyramid(const VitOptions& options, std::vector<int64_t> out_layer
   if (out_layers_.empty()) out_layers_ = spread_evenly(options.layers);
   TSR_CHECK_USAGE(out_layers_.size() == 4, "a pyramid is made of 4 layers, out_layers names {}", out_layers_.size());
   vit_ = register_module("vit", Vit(options));
-  const int64_t width = options.width;
+  const int64_t width = options.transformer.width;
   up4_ = register_module("up4", nn::Sequential(doubled(width), BatchNorm2d(width), nn::GELU(), doubled(width)));
   up2_ = register_module("up2", nn::Sequential(doubled(width)));
 }
 
-Features VitPyramid::forward(const at::Tensor& x) {
-  std::vector<at::Tensor> maps = vit_->features(x, out_layers_);
-  maps[0] = up4_->forward(maps[0]);
-  maps[1] = up2_->forward(maps[1]);
-  // A grid of one row or column cannot be halved further: rounded up, it stays.
-  maps[3] = maxima(maps[3], {.kernel = 2, .stride = 2, .ceil_mode = true});
-  return {x, {}, maps};
+std::vector<Segment> VitPyramid::segments(const std::string& prefix, const FeatureNeeds& needs) {
+  std::vector<Segment> all = vit_->layer_segments(prefix + "vit.", out_layers_);
+  all.push_back({.name = prefix + "pyramid",
+                 .parts = {prefix + "vit.norm", prefix + "up4", prefix + "up2"},
+                 .compute =
+                     [this, needs](const Tensors& in) {
+                       Features features{.size = in[0]};
+                       auto& maps = features.stages;
+                       for (size_t i = 0; i < kStages; ++i) maps[i] = vit_->feature_map(in[1 + i], in[0]);
+                       maps[0] = up4_->forward(maps[0]);
+                       maps[1] = up2_->forward(maps[1]);
+                       // A grid of one row or column cannot be halved further: rounded up, it stays.
+                       maps[3] = maxima(maps[3], {.kernel = 2, .stride = 2, .ceil_mode = true});
+                       return needs.pack(features);
+                     },
+                 .depth = vit_->depth_behind()});
+  return all;
 }
 
 void VitPyramid::init(uint64_t seed, const std::string& prefix) {

@@ -16,10 +16,15 @@ class VitPyramid : public Backbone {
   // out_layers: four in rising order, or empty for layers spread evenly, the last one included.
   VitPyramid(const VitOptions& options, std::vector<int64_t> out_layers);
 
-  Features forward(const at::Tensor& x) override;
+  // The segments of the transformer, then the pyramid with the transformer's last norm.
+  std::vector<Segment> segments(const std::string& prefix, const FeatureNeeds& needs) override;
   int64_t stem_channels() const override { return 0; }
-  std::vector<int64_t> stage_channels() const override { return std::vector<int64_t>(4, vit_->options().width); }
-  // The vision transformer as timm's, the pyramid as mmsegmentation's.
+  std::vector<int64_t> stage_channels() const override {
+    return std::vector<int64_t>(kStages, vit_->options().transformer.width);
+  }
+  bool fills_up() const override { return true; }
+  at::Tensor cut_back(const at::Tensor& logits, const at::Tensor& size) const override { return vit_->cut_back(logits, size); }
+  // Draws the vision transformer as timm does, the pyramid as mmsegmentation does.
   void init(uint64_t seed, const std::string& prefix) override;
   Vit& vit() { return vit_; }
 

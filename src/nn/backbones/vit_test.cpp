@@ -16,9 +16,9 @@ namespace {
 VitOptions tiny() {
   VitOptions options;
   options.patch = 8;
-  options.width = 48;
   options.layers = 2;
-  options.heads = 3;
+  options.transformer.width = 48;
+  options.transformer.heads = 3;
   options.image_size = {40, 48};
   return options;
 }
@@ -70,9 +70,9 @@ TEST(Vit, ParameterCountsOfTimm) {
 TEST(Vit, DropoutAndDropPathBelongToTheSample) {
   torch::manual_seed(1);
   VitOptions options = tiny();
-  options.dropout = 0.2;
-  options.attention_dropout = 0.1;
-  options.drop_path = 0.5;
+  options.transformer.dropout = 0.2;
+  options.transformer.attention_dropout = 0.1;
+  options.transformer.drop_path = 0.5;
   Vit vit(options);
   vit->to(at::kDouble);
   number_random_layers(*vit);
@@ -109,23 +109,36 @@ TEST(Vit, AttentionAndFeaturesLieOnTheGrid) {
   EXPECT_EQ(weights.sizes(), (std::vector<int64_t>{2, 3, 1 + 35, 1 + 35}));
   EXPECT_TRUE(torch::allclose(weights.sum(-1), torch::ones({2, 3, 36}), 1e-5, 1e-5));
   EXPECT_THROW(vit->attention(x, 2), Error);
-  const auto maps = vit->features(x, {0, 1});
-  EXPECT_EQ(maps[0].sizes(), (std::vector<int64_t>{2, 48, 5, 7}));
-  EXPECT_EQ(maps.size(), 2U);
-  EXPECT_THROW(vit->features(x, {1, 0}), Error);
+  const Tensors state = run_segments(vit->layer_segments("", {0, 1}), {x});
+  ASSERT_EQ(state.size(), 3U);
+  EXPECT_EQ(vit->feature_map(state[1], state[0]).sizes(), (std::vector<int64_t>{2, 48, 5, 7}));
+  EXPECT_THROW(vit->layer_segments("", {1, 0}), Error);
+  EXPECT_THROW(vit->layer_segments("", {2}), Error);
 }
 
-TEST(Vit, DepthOfParameters) {
-  EXPECT_EQ(vit_depth("patch_embed.proj.weight", 12), 0);
-  EXPECT_EQ(vit_depth("pos_embed", 12), 0);
-  EXPECT_EQ(vit_depth("blocks.0.norm1.weight", 12), 1);
-  EXPECT_EQ(vit_depth("blocks.11.mlp.fc2.bias", 12), 12);
-  EXPECT_EQ(vit_depth("norm.weight", 12), 13);
+// A feature of the first of two layers is the same whether the second runs or not.
+TEST(Vit, LayersBehindTheLastOneAskedForDoNotRun) {
+  Vit vit(tiny());
+  const at::Tensor x = torch::randn({1, 3, 40, 48});
+  const std::vector<Segment> segments = vit->layer_segments("", {0});
+  ASSERT_EQ(segments.size(), 3U);
+  EXPECT_EQ(segments[2].parts, std::vector<std::string>{"blocks.1"});
+  const Tensors early = run_segments(segments, {x}), both = run_segments(vit->layer_segments("", {0, 1}), {x});
+  ASSERT_EQ(early.size(), 2U);
+  EXPECT_TRUE(early[1].equal(both[1]));
+}
+
+TEST(Vit, DepthsRunFromTheEmbeddingToTheLastNorm) {
+  const std::vector<Segment> segments = Vit(tiny())->patch_segments("encoder.");
+  ASSERT_EQ(segments.size(), 4U);
+  for (size_t i = 0; i < segments.size(); ++i) EXPECT_EQ(segments[i].depth, static_cast<int64_t>(i)) << segments[i].name;
+  EXPECT_EQ(segments[0].name, "encoder.embedding");
+  EXPECT_EQ(segments[2].name, "encoder.blocks.1");
 }
 
 TEST(Vit, HeadsMustDivideTheWidth) {
   VitOptions options = tiny();
-  options.heads = 5;
+  options.transformer.heads = 5;
   EXPECT_THROW(Vit{options}, Error);
 }
 

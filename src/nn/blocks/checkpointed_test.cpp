@@ -29,6 +29,12 @@ class Noisy : public Layer {
   ElementDropout dropout_{nullptr};
 };
 
+// Checkpoints a layer from one tensor to one.
+at::Tensor checkpointed_layer(Layer& layer, const at::Tensor& x) {
+  return checkpointed(layer.parameters(), layer.buffers(), {x},
+                      [&](const Tensors& in) -> Tensors { return {layer.forward(in[0])}; })[0];
+}
+
 struct Result {
   at::Tensor output, input_gradient;
   std::vector<at::Tensor> gradients, buffers;
@@ -43,8 +49,7 @@ Result run(bool recompute) {
   at::Tensor y;
   {
     const StepContextGuard context({.sample_keys = sample_keys(2, 3, {0, 1, 2, 3}), .segments = testing::norm_segments(4, 2)});
-    y = recompute ? checkpointed(layer, {x}, [&](const std::vector<at::Tensor>& in) { return layer.forward(in[0]); })
-                  : layer.forward(x);
+    y = recompute ? checkpointed_layer(layer, x) : layer.forward(x);
   }
   // Behind the guard, as on the threads that run a backward pass.
   y.square().sum().backward();
@@ -65,8 +70,7 @@ TEST(Checkpointed, GradientsStatisticsAndDropoutAreThoseOfOneRun) {
 
 TEST(Checkpointed, FirstLayerIsTrainedThoughItsInputNeedsNoGradient) {
   ConvBlock layer(2, 3, ConvShape{});
-  const at::Tensor y =
-      checkpointed(layer, {torch::rand({2, 2, 3, 3})}, [&](const std::vector<at::Tensor>& in) { return layer.forward(in[0]); });
+  const at::Tensor y = checkpointed_layer(layer, torch::rand({2, 2, 3, 3}));
   y.square().sum().backward();
   for (const at::Tensor& value : layer.parameters()) EXPECT_TRUE(value.grad().defined());
 }
@@ -77,10 +81,7 @@ TEST(Checkpointed, SecondRunHasThePrecisionOfTheFirst) {
   for (const auto& [recompute, backward_inside] : {std::pair{false, false}, {true, false}, {true, true}}) {
     torch::manual_seed(8);
     ConvBlock layer(2, 2, ConvShape{.kernel = 3});
-    const auto stage = [&](const at::Tensor& x) {
-      return recompute ? checkpointed(layer, {x}, [&](const std::vector<at::Tensor>& in) { return layer.forward(in[0]); })
-                       : layer.forward(x);
-    };
+    const auto stage = [&](const at::Tensor& x) { return recompute ? checkpointed_layer(layer, x) : layer.forward(x); };
     at::autocast::set_autocast_enabled(at::kCPU, true);
     at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
     at::autocast::increment_nesting();
@@ -99,12 +100,29 @@ TEST(Checkpointed, SecondRunHasThePrecisionOfTheFirst) {
   EXPECT_TRUE(gradients[1].equal(gradients[2]));
 }
 
+// Three outputs: the input itself, one with a gradient, one that knows none; and a fourth that nobody uses.
+TEST(Checkpointed, OutputsMayBeSeveralAndInputsAmongThem) {
+  at::Tensor gradients[2];
+  for (const bool recompute : {false, true}) {
+    const at::Tensor x = torch::linspace(-1, 1, 6, at::kDouble).requires_grad_();
+    const at::Tensor weight = torch::full({6}, 0.5, at::kDouble).requires_grad_();
+    const auto compute = [&](const Tensors& in) -> Tensors {
+      return {in[0], (in[0] * weight).exp(), in[0].detach().sign(), in[0].sin()};
+    };
+    const Tensors out = recompute ? checkpointed({weight}, {}, {x}, compute) : compute({x});
+    ASSERT_EQ(out.size(), 4U);
+    EXPECT_TRUE(out[0].is_same(x));
+    (out[0] * 3 + out[1] * out[2].detach()).sum().backward();
+    gradients[recompute ? 1 : 0] = at::stack({x.grad(), weight.grad()});
+  }
+  EXPECT_TRUE(gradients[0].equal(gradients[1]));
+}
+
 TEST(Checkpointed, WithoutGradientsItIsAPlainCall) {
   Noisy layer;
   layer.eval();
   const at::NoGradGuard no_grad;
-  const at::Tensor y =
-      checkpointed(layer, {torch::rand({1, 2, 3, 3})}, [&](const std::vector<at::Tensor>& in) { return layer.forward(in[0]); });
+  const at::Tensor y = checkpointed_layer(layer, torch::rand({1, 2, 3, 3}));
   EXPECT_EQ(layer.runs, 1);
   EXPECT_FALSE(y.requires_grad());
 }

@@ -8,7 +8,7 @@ namespace tessera {
 // then a slice of rows that are a little longer, and a loss that gives their gradient in such rows is taken as it is.
 at::Tensor classify_pixels(torch::nn::Conv2d& conv, const at::Tensor& x);
 
-// The same on any device, for weight (K, C, 1, 1) and bias (K).
+// That matrix product on any device, for weight (K, C, 1, 1) and bias (K).
 at::Tensor padded_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 }  // namespace tessera

@@ -3,6 +3,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
+#include <array>
+
 #include "kernels/common/fused.h"
 #include "kernels/features/patch_conv.h"
 #include "nn/blocks/pool.h"
@@ -11,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// y, through which `parameter` gets a gradient of zero: ranks wait for the gradient of every parameter.
+// Returns y, through which `parameter` gets a gradient of zero: ranks wait for the gradient of every parameter.
 struct ZeroGradient : torch::autograd::Function<ZeroGradient> {
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& y, const at::Tensor& parameter) {
     ctx->save_for_backward({parameter});
@@ -96,6 +98,16 @@ NormPooled conv_norm_relu_pool(torch::nn::Conv2d& conv, BatchNorm2d& norm, const
   }
   const auto [pooled, y] = maxima_and_features(conv_norm_relu(conv, norm, x), {.kernel = 2, .stride = 2});
   return {pooled, y, {}};
+}
+
+at::Tensor concat_buffer_around(const at::Tensor& y, int64_t before) {
+  const int64_t samples = y.size(0), height = y.size(2), width = y.size(3), channels = before + y.size(1);
+  const std::array<int64_t, 4> sizes{samples, channels, height, width};
+  const std::array<int64_t, 4> strides{height * width * channels, 1, width * channels, channels};
+  const auto bytes = static_cast<size_t>(samples * channels * height * width) * y.element_size();
+  if (y.strides() != at::IntArrayRef(strides) || y.storage_offset() != before || y.storage().nbytes() != bytes) return {};
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;  // no view in autograd's sense, as make_concat_buffer's are none
+  return y.as_strided(sizes, strides, /*storage_offset=*/0);
 }
 
 at::Tensor conv_norm_add_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, const at::Tensor& residual) {

@@ -18,4 +18,8 @@ at::Tensor conv_norm_add_relu(torch::nn::Conv2d& conv, BatchNorm2d& norm, const 
 // the result lies behind `before` free channels of a concat buffer; else the buffer is undefined.
 NormPooled conv_norm_relu_pool(torch::nn::Conv2d& conv, BatchNorm2d& norm, const at::Tensor& x, int64_t before);
 
+// Finds that buffer again by the memory of y, or of a tensor that shares it. Undefined where y does not lie in a buffer with
+// `before` channels in front of it.
+at::Tensor concat_buffer_around(const at::Tensor& y, int64_t before);
+
 }  // namespace tessera

@@ -17,7 +17,7 @@ at::Tensor multiply_patches(const at::Tensor& x, const torch::nn::Conv2d& layer,
                                  .reshape({samples, rows, patch, columns, patch * channels})
                                  .transpose(2, 3)
                                  .reshape({samples, rows * columns, patch * patch * channels});
-  // Turned before it is reshaped: autocast keeps casts of parameters only.
+  // The weight is cast before it is reshaped, since autocast keeps casts of parameters only.
   const at::Tensor turned = at::autocast::cached_cast(product_type(x), layer->weight, x.device().type());
   const at::Tensor weight = turned.permute({0, 2, 3, 1}).reshape({-1, patch * patch * channels});
   return linear_with_bias(patches, weight, layer->bias);

@@ -13,7 +13,7 @@ std::vector<at::Tensor> average_pools(const at::Tensor& x, at::IntArrayRef bins)
 // Maxima of windows: torch's max_pool2d.
 at::Tensor maxima(const at::Tensor& x, const PoolWindow& window);
 
-// The same and x again, for use beside them: see max_pool_and_keep.
+// The maxima and x again, for those who use x beside them: see max_pool_and_keep.
 std::pair<at::Tensor, at::Tensor> maxima_and_features(const at::Tensor& x, const PoolWindow& window);
 
 }  // namespace tessera

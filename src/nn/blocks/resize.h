@@ -14,7 +14,7 @@ at::Tensor resize_to(const at::Tensor& x, const at::Tensor& like, bool align_cor
 
 // The tensors' channels side by side, each tensor resized to the height and width of `like` where it has not got them.
 at::Tensor concat_resized(const std::vector<at::Tensor>& xs, const at::Tensor& like, bool align_corners);
-// The same for tensors that all have one size.
+// concat_resized for tensors that must all have one size already.
 at::Tensor concat(const std::vector<at::Tensor>& xs);
 
 // Doubles height and width.

@@ -9,7 +9,6 @@
 #include "kernels/tokens/bias_gelu.h"
 #include "kernels/tokens/layer_norm.h"
 #include "kernels/tokens/self_attention.h"
-#include "nn/blocks/checkpointed.h"
 #include "nn/blocks/linear.h"
 #include "tensor/product_type.h"
 
@@ -86,9 +85,10 @@ ResidualBranch AttentionImpl::forward(const at::Tensor& x, bool bias_apart) {
 }
 
 MlpImpl::MlpImpl(const TransformerOptions& options) {
-  fc1_ = register_module("fc1", nn::Linear(options.width, options.mlp_width));
+  const int64_t hidden = options.mlp_width > 0 ? options.mlp_width : 4 * options.width;
+  fc1_ = register_module("fc1", nn::Linear(options.width, hidden));
   drop1_ = register_module("drop1", ElementDropout(options.dropout));
-  fc2_ = register_module("fc2", nn::Linear(options.mlp_width, options.width));
+  fc2_ = register_module("fc2", nn::Linear(hidden, options.width));
   drop2_ = register_module("drop2", ElementDropout(options.dropout));
 }
 
@@ -103,6 +103,17 @@ at::Tensor ResidualTokens::value() const {
   return sum + (branch.bias.defined() ? branch.value + branch.bias : branch.value);
 }
 
+Tensors ResidualTokens::pack() const {
+  Tensors state{sum};
+  if (branch.value.defined()) state.push_back(branch.value);
+  if (branch.bias.defined()) state.push_back(branch.bias);
+  return state;
+}
+
+ResidualTokens ResidualTokens::unpack(const Tensors& state) {
+  return {state[0], {state.size() > 1 ? state[1] : at::Tensor(), state.size() > 2 ? state[2] : at::Tensor()}};
+}
+
 TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options)
     : checkpoint_(options.checkpoint), drop_path_(options.drop_path) {
   norm1_ = register_module("norm1", layer_norm(options));
@@ -115,9 +126,8 @@ TransformerBlockImpl::TransformerBlockImpl(const TransformerOptions& options)
 
 ResidualTokens TransformerBlockImpl::advance(const ResidualTokens& x) {
   if (!checkpoint_) return compute(x);
-  // A checkpoint keeps one tensor.
-  const auto whole = [this](const std::vector<at::Tensor>& inputs) { return compute({inputs[0], {}}).value(); };
-  return {checkpointed(*this, {x.value()}, whole), {}};
+  // Two or three tensors would be kept where the sum is one.
+  return {compute({x.value(), {}}).value(), {}};
 }
 
 ResidualTokens TransformerBlockImpl::compute(const ResidualTokens& x) {
@@ -147,26 +157,22 @@ std::vector<TransformerBlock> stack_blocks(nn::ModuleList& list, int64_t layers,
   return blocks;
 }
 
-namespace {
-
-ResidualTokens advance_all(std::vector<TransformerBlock>& blocks, const at::Tensor& x) {
-  ResidualTokens tokens{x, {}};
-  for (TransformerBlock& block : blocks) tokens = block->advance(tokens);
-  return tokens;
+Segment block_segment(const std::string& path, TransformerBlock block) {
+  return {.name = path,
+          .parts = {path},
+          .compute = [block](const Tensors& in) mutable { return block->advance(ResidualTokens::unpack(in)).pack(); },
+          .checkpoint = block->checkpoint()};
 }
 
-}  // namespace
-
-at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x, nn::LayerNorm& norm) {
-  return add_norm(advance_all(blocks, x), norm).normalized;
+at::Tensor norm_tokens(const ResidualTokens& tokens, nn::LayerNorm& norm) {
+  return add_norm(tokens, norm).normalized;
 }
 
-SplitTokens run_blocks_split(std::vector<TransformerBlock>& blocks, const at::Tensor& x, nn::LayerNorm& norm, int64_t head) {
-  const ResidualTokens tokens = advance_all(blocks, x);
+SplitTokens norm_and_split(const ResidualTokens& tokens, nn::LayerNorm& norm, int64_t head) {
   if (use_fused_norm(tokens.sum, norm))
     return add_layer_norm_split(tokens.sum, tokens.branch.value, norm->weight, norm->bias, norm->options.eps(),
                                 product_type(tokens.sum), tokens.branch.bias, head);
-  const at::Tensor whole = add_norm(tokens, norm).normalized;
+  const at::Tensor whole = norm_tokens(tokens, norm);
   return {whole.slice(1, 0, head), whole.slice(1, head)};
 }
 

@@ -4,22 +4,23 @@
 #include "kernels/tokens/layer_norm.h"
 #include "nn/blocks/dropout.h"
 #include "nn/blocks/element_dropout.h"
+#include "nn/segment.h"
 
 namespace tessera {
 
 struct TransformerOptions {
   int64_t width = 768;
   int64_t heads = 12;
-  int64_t mlp_width = 4 * 768;
+  int64_t mlp_width = 0;         // 0: four times the width
   double dropout = 0;            // after the projection and inside the MLP
   double attention_dropout = 0;  // above 0, training keeps whole (T, T) matrices
-  double drop_path = 0;
+  double drop_path = 0;          // of a stack: of the last layer, rising linearly from 0
   double norm_eps = 1e-6;
-  bool checkpoint = false;  // a layer keeps only its input and runs again in the backward pass
+  bool checkpoint = false;  // a layer's segment keeps only its input, one tensor, and runs again in the backward pass
 };
 
-// The branch that a layer adds to its tokens. `bias`: of the product that made it, not added yet; undefined: 0, or in `value`
-// already.
+// What a layer adds to its tokens. `bias` belongs to the product that made it and is not added yet; undefined, it is 0 or in
+// `value` already.
 struct ResidualBranch {
   at::Tensor value, bias;
 };
@@ -61,6 +62,11 @@ struct ResidualTokens {
   ResidualBranch branch;  // undefined: 0
 
   at::Tensor value() const;
+
+  // The tokens as tensors of a state, see Note [Segments]: the sum, and of the branch what there is. They must be the last
+  // ones of the state, since their number says which they are.
+  Tensors pack() const;
+  static ResidualTokens unpack(const Tensors& state);
 };
 
 // A pre-norm transformer layer with the parameter names of timm's Block.
@@ -70,6 +76,7 @@ class TransformerBlockImpl : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) { return advance({x, {}}).value(); }
   ResidualTokens advance(const ResidualTokens& x);  // forward within a stack of layers
   at::Tensor attention(const at::Tensor& x);        // the weights forward would use on x: (N, heads, T, T)
+  bool checkpoint() const { return checkpoint_; }
 
  private:
   ResidualTokens compute(const ResidualTokens& x);
@@ -87,12 +94,12 @@ TORCH_MODULE(TransformerBlock);
 // `layers` blocks registered in `list` as 0, 1, ...; drop path rises linearly from 0 to `options.drop_path`.
 std::vector<TransformerBlock> stack_blocks(torch::nn::ModuleList& list, int64_t layers, TransformerOptions options);
 
-// Runs all blocks, then `norm`: a transformer's last lines.
-at::Tensor run_blocks(std::vector<TransformerBlock>& blocks, const at::Tensor& x, torch::nn::LayerNorm& norm);
+// A segment that advances tokens by one block. `path` is the block's place in the model.
+Segment block_segment(const std::string& path, TransformerBlock block);
 
-// The same tokens as two tensors: the first `head` of each sample, and the others.
-SplitTokens run_blocks_split(std::vector<TransformerBlock>& blocks, const at::Tensor& x, torch::nn::LayerNorm& norm,
-                             int64_t head);
+// A transformer's last norm of all tokens (N, T, width), or of the first `head` of each sample and the others as two tensors.
+at::Tensor norm_tokens(const ResidualTokens& tokens, torch::nn::LayerNorm& norm);
+SplitTokens norm_and_split(const ResidualTokens& tokens, torch::nn::LayerNorm& norm, int64_t head);
 
 // Runs the blocks before `layer`, then returns that block's attention weights on their output: (N, heads, T, T).
 at::Tensor attention_of(std::vector<TransformerBlock>& blocks, at::Tensor x, int64_t layer);

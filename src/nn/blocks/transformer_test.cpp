@@ -82,7 +82,13 @@ std::vector<at::Tensor> run_stack(at::ScalarType type, bool fused, bool checkpoi
   std::optional<FusedTransformerGuard> guard;
   if (fused) guard.emplace();
   const at::Tensor x = testing::made({2, 7, options.width}, 5, 2, type).requires_grad_();
-  const at::Tensor y = run_blocks(blocks, x, norm);
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < blocks.size(); ++i) segments.push_back(block_segment(std::to_string(i), blocks[i]));
+  segments.push_back({.name = "norm", .parts = {"3"}, .compute = [&](const Tensors& in) -> Tensors {
+                        return {norm_tokens(ResidualTokens::unpack(in), norm)};
+                      }});
+  bind_segments(segments, *list);
+  const at::Tensor y = run_segments(segments, {x})[0];
   (y * testing::made(y.sizes(), 9, 2, type)).sum().backward();
   std::vector<at::Tensor> all = {y.detach(), x.grad()};
   for (const at::Tensor& parameter : list->parameters()) all.push_back(parameter.grad());
@@ -104,8 +110,12 @@ TEST(TransformerStack, IsItsBlocksOneAfterAnother) {
   testing::fill_made(*list);
   const at::Tensor x = testing::made({2, 7, kOptions.width}, 5, 2, at::kFloat);
   at::Tensor tokens = x;
-  for (TransformerBlock& block : blocks) tokens = block(tokens);
-  EXPECT_TRUE(run_blocks(blocks, x, norm).equal(norm(tokens)));  // where nothing is fused, to the bit
+  ResidualTokens waiting{x, {}};
+  for (TransformerBlock& block : blocks) {
+    tokens = block(tokens);
+    waiting = block->advance(waiting);
+  }
+  EXPECT_TRUE(norm_tokens(waiting, norm).equal(norm(tokens)));  // where nothing is fused, to the bit
 }
 
 }  // namespace

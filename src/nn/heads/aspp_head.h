@@ -31,12 +31,13 @@ class AsppHead : public DecodeHead {
   std::shared_ptr<LayerList> branches_;
 };
 
-// With the decoder of DeepLabV3+, which joins stage 1: mmsegmentation's DepthwiseSeparableASPPHead where `separable` is kAspp
-// (its bottleneck is a plain 3x3), else forms of it with other convolutions.
+// AsppHead with the decoder of DeepLabV3+, which joins stage 1: mmsegmentation's DepthwiseSeparableASPPHead where `separable`
+// is kAspp (its bottleneck is a plain 3x3), else forms of it with other convolutions.
 class AsppPlusHead : public AsppHead {
  public:
   AsppPlusHead(int64_t in, int64_t low_level_in, int64_t low_level_channels, const Options& options);
   at::Tensor forward(const Features& features) override;
+  std::vector<size_t> stages() const override { return {0, kStages - 1}; }
 
  private:
   LayerPtr low_level_, decoder_;

@@ -19,6 +19,7 @@ class FcnHead : public DecodeHead {
   };
   FcnHead(int64_t in, const Options& options);
   at::Tensor forward(const Features& features) override;
+  std::vector<size_t> stages() const override { return {stage_}; }
 
  private:
   size_t stage_;
@@ -31,6 +32,7 @@ class TorchvisionFcnHead : public Head {
  public:
   TorchvisionFcnHead(int64_t in, int64_t classes, size_t stage, double dropout);
   at::Tensor forward(const Features& features) override;
+  std::vector<size_t> stages() const override { return {stage_}; }
 
  private:
   size_t stage_;

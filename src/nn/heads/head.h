@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "nn/backbones/backbone.h"
 #include "nn/blocks/dropout.h"
@@ -13,6 +14,8 @@ namespace tessera {
 class Head : public torch::nn::Module {
  public:
   virtual at::Tensor forward(const Features& features) = 0;
+  // Which stages it reads, from 0: the other features may be undefined.
+  virtual std::vector<size_t> stages() const { return {kStages - 1}; }
   // Draws the weights as the head's library does; here with torch's defaults, as torchvision's heads have. `prefix` is the
   // head's place in the model ("decode_head.").
   virtual void init(uint64_t seed, const std::string& prefix);

@@ -14,6 +14,7 @@ class UperHead : public DecodeHead {
  public:
   UperHead(const std::vector<int64_t>& stage_channels, int64_t classes, const UperNetConfig& config);
   at::Tensor forward(const Features& features) override;
+  std::vector<size_t> stages() const override { return {0, 1, 2, 3}; }
 
  private:
   bool align_corners_;

@@ -1,11 +1,11 @@
-#include "nn/models/deeplabv3.h"
-
 #include "nn/heads/aspp_head.h"
 #include "nn/heads/deeplab_head.h"
 #include "nn/models/encoder_decoder.h"
 
 namespace tessera {
 
+// DeepLabV3 (Chen et al., 2017): a ResNet of output stride 8, ASPP. torchvision's model or mmsegmentation's, by
+// `config.deeplabv3.layout`. Logits at the output stride.
 ModelPtr make_deeplabv3(const ModelConfig& config, const ModelShape& shape) {
   const DeepLabV3Config& own = config.deeplabv3;
   const BackbonePtr backbone = make_backbone(config.backbone, shape.in_channels, 8);

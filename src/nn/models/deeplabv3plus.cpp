@@ -1,10 +1,9 @@
-#include "nn/models/deeplabv3plus.h"
-
 #include "nn/heads/aspp_head.h"
 #include "nn/models/encoder_decoder.h"
 
 namespace tessera {
 
+// DeepLabV3+ (Chen et al., 2018): a ResNet of output stride 8, ASPP, a decoder that joins stage 1. Logits at stride 4.
 ModelPtr make_deeplabv3plus(const ModelConfig& config, const ModelShape& shape) {
   const DeepLabV3PlusConfig& own = config.deeplabv3plus;
   const BackbonePtr backbone = make_backbone(config.backbone, shape.in_channels, 8);

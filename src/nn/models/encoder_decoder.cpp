@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include "nn/backbones/residual_block.h"
-#include "nn/blocks/checkpointed.h"
 #include "nn/heads/fcn_head.h"
 
 namespace tessera {
@@ -21,19 +20,47 @@ EncoderDecoder::EncoderDecoder(const BackbonePtr& backbone, const HeadPtr& head,
   if (aux) aux_ = register_module(names_.aux, aux);
 }
 
-at::Tensor EncoderDecoder::run_head(Head& head, const Features& features) const {
-  if (!checkpoint_) return head.forward(features);
-  // Only the stages: no head of this family looks at the image or the stem.
-  return checkpointed(head, features.stages, [&head](const std::vector<at::Tensor>& stages) {
-    return head.forward(Features{.input = {}, .stem = {}, .stages = stages});
-  });
+FeatureNeeds EncoderDecoder::needs_of(const Head& head) const {
+  FeatureNeeds needs{.size = backbone_->fills_up()};
+  for (const size_t stage : head.stages()) needs.stages[stage] = true;
+  return needs;
 }
 
-ModelOutput EncoderDecoder::forward(const at::Tensor& x) {
-  const Features features = backbone_->forward(x);
-  ModelOutput output{run_head(*head_, features), {}};
-  if (aux_ && is_training()) output.aux = run_head(*aux_, features);
-  return output;
+at::Tensor EncoderDecoder::run_head(Head& head, const Features& features) const {
+  return backbone_->cut_back(head.forward(features), features.size);
+}
+
+// The auxiliary head stands before the head, so that its logits travel on and not the stage that it reads. It stands behind the
+// whole backbone: in UPerNet three read that stage, and this order of operations is the one in which their gradients are
+// summed.
+std::vector<Segment> EncoderDecoder::make_segments() {
+  const FeatureNeeds for_head = needs_of(*head_), for_both = aux_ ? for_head | needs_of(*aux_) : for_head;
+  std::vector<Segment> all = backbone_->segments("backbone.", for_both);
+  const int64_t depth = all.back().depth;
+  if (aux_) {
+    all.push_back({.name = names_.aux,
+                   .parts = {names_.aux},
+                   .compute =
+                       [this, for_head, for_both](const Tensors& in) {
+                         const Features features = for_both.unpack(in);
+                         Tensors out = for_head.pack(features);
+                         if (is_training()) out.push_back(run_head(*aux_, features));
+                         return out;
+                       },
+                   .checkpoint = checkpoint_,
+                   .depth = depth});
+  }
+  all.push_back({.name = names_.head,
+                 .parts = {names_.head},
+                 .compute =
+                     [this, for_head](const Tensors& in) {
+                       Tensors out{run_head(*head_, for_head.unpack(in))};
+                       out.insert(out.end(), in.begin() + static_cast<int64_t>(for_head.count()), in.end());  // aux
+                       return out;
+                     },
+                 .checkpoint = checkpoint_,
+                 .depth = depth});
+  return all;
 }
 
 void EncoderDecoder::init(uint64_t seed) {

@@ -18,15 +18,20 @@ class EncoderDecoder : public SegmentationModel {
   };
   static Names names_of(HeadLayout layout);
 
-  // `aux` may be null. With `checkpoint` the head runs again in the backward pass; the backbone has its own setting.
+  // `aux` may be null. With `checkpoint` the heads run again in the backward pass; the backbone has its own setting.
   EncoderDecoder(const BackbonePtr& backbone, const HeadPtr& head, const HeadPtr& aux, HeadLayout layout, bool checkpoint);
 
-  ModelOutput forward(const at::Tensor& x) override;
-  // As the library of the heads' layout does. mmsegmentation's ResNets start with zero_gamma, torchvision's do not.
+  // Draws weights as the library of the heads' layout does. mmsegmentation's ResNets start with zero_gamma, torchvision's do
+  // not.
   void init(uint64_t seed) override;
   std::vector<std::string> head_prefixes() const override { return {names_.head + ".", names_.aux + "."}; }
 
+ protected:
+  // The segments of the backbone, the auxiliary head, the head.
+  std::vector<Segment> make_segments() override;
+
  private:
+  FeatureNeeds needs_of(const Head& head) const;
   at::Tensor run_head(Head& head, const Features& features) const;
 
   HeadLayout layout_;

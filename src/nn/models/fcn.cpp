@@ -1,10 +1,10 @@
-#include "nn/models/fcn.h"
-
 #include "nn/heads/fcn_head.h"
 #include "nn/models/encoder_decoder.h"
 
 namespace tessera {
 
+// FCN on a ResNet of output stride 8: torchvision's model or mmsegmentation's, by `config.fcn.layout`. Logits at the output
+// stride.
 ModelPtr make_fcn(const ModelConfig& config, const ModelShape& shape) {
   const FcnConfig& own = config.fcn;
   const BackbonePtr backbone = make_backbone(config.backbone, shape.in_channels, 8);

@@ -8,7 +8,6 @@
 #include "kernels/tokens/l2_normalize_rows.h"
 #include "kernels/tokens/layer_norm.h"
 #include "nn/blocks/linear.h"
-#include "nn/blocks/resize.h"
 #include "nn/init/init_transformer.h"
 
 namespace tessera {
@@ -20,17 +19,13 @@ namespace nn = torch::nn;
 constexpr double kDecoderNormEps = 1e-5;
 
 std::shared_ptr<PatchDecoder> make_decoder(const SegmenterConfig& config, const VitOptions& encoder, int64_t classes) {
-  if (config.decoder == SegmenterDecoder::kLinear) return std::make_shared<LinearDecoderImpl>(encoder.width, classes);
   // Heads of the encoder's width per head: 64 channels for every named size, as the reference has.
-  return std::make_shared<MaskDecoderImpl>(TransformerOptions{.width = encoder.width,
-                                                              .heads = encoder.heads,
-                                                              .mlp_width = 4 * encoder.width,
-                                                              .dropout = config.decoder_dropout,
-                                                              .attention_dropout = config.attention_dropout,
-                                                              .drop_path = config.decoder_drop_path,
-                                                              .norm_eps = kDecoderNormEps,
-                                                              .checkpoint = config.checkpoint},
-                                           config.decoder_layers, classes);
+  TransformerOptions options = encoder.transformer;
+  if (config.decoder == SegmenterDecoder::kLinear) return std::make_shared<LinearDecoderImpl>(options.width, classes);
+  options.dropout = config.decoder_dropout;
+  options.drop_path = config.decoder_drop_path;
+  options.norm_eps = kDecoderNormEps;
+  return std::make_shared<MaskDecoderImpl>(options, config.decoder_layers, classes);
 }
 
 }  // namespace
@@ -39,8 +34,10 @@ LinearDecoderImpl::LinearDecoderImpl(int64_t width, int64_t classes) {
   head_ = register_module("head", nn::Linear(width, classes));
 }
 
-at::Tensor LinearDecoderImpl::forward(const at::Tensor& tokens) {
-  return at::linear(tokens, head_->weight, head_->bias);
+std::vector<Segment> LinearDecoderImpl::segments(const std::string& prefix) {
+  return {{.name = prefix + "head", .parts = {prefix + "head"}, .compute = [this](const Tensors& in) -> Tensors {
+             return {at::linear(in[0], head_->weight, head_->bias)};
+           }}};
 }
 
 MaskDecoderImpl::MaskDecoderImpl(const TransformerOptions& options, int64_t layers, int64_t classes) {
@@ -61,19 +58,30 @@ at::Tensor MaskDecoderImpl::with_classes(const at::Tensor& tokens) {
   return at::cat({projected, cls_emb_.expand({tokens.size(0), -1, -1})}, 1);
 }
 
-at::Tensor MaskDecoderImpl::forward(const at::Tensor& tokens) {
-  const SplitTokens x = run_blocks_split(blocks_, with_classes(tokens), decoder_norm_, tokens.size(1));
-  const bool fused = use_fused_transformer(tokens);
+std::vector<Segment> MaskDecoderImpl::segments(const std::string& prefix) {
+  std::vector<Segment> all{{.name = prefix + "embedding",
+                            .parts = {prefix + "proj_dec", prefix + "cls_emb"},
+                            .compute = [this](const Tensors& in) -> Tensors { return {with_classes(in[0])}; }}};
+  for (size_t i = 0; i < blocks_.size(); ++i) all.push_back(block_segment(prefix + "blocks." + std::to_string(i), blocks_[i]));
+  all.push_back({.name = prefix + "masks",
+                 .parts = {prefix + "decoder_norm", prefix + "proj_patch", prefix + "proj_classes", prefix + "mask_norm"},
+                 .compute = [this](const Tensors& in) -> Tensors { return {masks(ResidualTokens::unpack(in))}; }});
+  return all;
+}
+
+at::Tensor MaskDecoderImpl::masks(const ResidualTokens& tokens) {
+  const SplitTokens x = norm_and_split(tokens, decoder_norm_, tokens.sum.size(1) - cls_emb_.size(1));
+  const bool fused = use_fused_transformer(tokens.sum);
   const auto unit = [fused](const at::Tensor& v) { return fused ? l2_normalize_rows(v) : v / v.norm(2, -1, /*keepdim=*/true); };
   const at::Tensor patches = unit(x.head.matmul(proj_patch_)), classes = unit(x.rest.matmul(proj_classes_));
   if (!fused) return mask_norm_(patches.matmul(classes.transpose(1, 2)));
   // The GPU's fast products need rows of a multiple of 16 bytes.
   const int64_t count = classes.size(1), missing = (8 - count % 8) % 8;
   const at::Tensor filled = missing > 0 ? at::constant_pad_nd(classes, {0, 0, 0, missing}) : classes;
-  const at::Tensor masks = patches.matmul(filled.transpose(1, 2)).slice(2, 0, count);
+  const at::Tensor cosines = patches.matmul(filled.transpose(1, 2)).slice(2, 0, count);
   const at::ScalarType type = mask_norm_->weight.scalar_type();
-  if (count > widest_layer_norm(type)) return mask_norm_(masks.to(type));
-  return add_layer_norm(masks.to(type), {}, mask_norm_->weight, mask_norm_->bias, mask_norm_->options.eps(), type).normalized;
+  if (count > widest_layer_norm(type)) return mask_norm_(cosines.to(type));
+  return add_layer_norm(cosines.to(type), {}, mask_norm_->weight, mask_norm_->bias, mask_norm_->options.eps(), type).normalized;
 }
 
 at::Tensor MaskDecoderImpl::attention(const at::Tensor& tokens, int64_t layer) {
@@ -97,21 +105,29 @@ SegmenterImpl::SegmenterImpl(const SegmenterConfig& config, const ModelShape& sh
   decoder_ = register_module("decoder", make_decoder(config, encoder_->options(), shape.num_classes));
 }
 
-at::Tensor SegmenterImpl::patch_tokens(const at::Tensor& x) {
-  return encoder_->patches(x);
+std::vector<Segment> SegmenterImpl::make_segments() {
+  std::vector<Segment> all = encoder_->patch_segments("encoder."), decoder = decoder_->segments("decoder.");
+  for (Segment& segment : decoder) {
+    segment.carried = 1;
+    segment.depth = encoder_->depth_behind();
+  }
+  // The last one takes the size as well, which says where on the image its logits lie.
+  Segment& last = decoder.back();
+  last.carried = 0;
+  last.compute = [this, logits = std::move(last.compute)](const Tensors& in) -> Tensors {
+    return {encoder_->cut_back(on_grid(logits({in.begin() + 1, in.end()})[0], in[0]), in[0])};
+  };
+  all.insert(all.end(), std::make_move_iterator(decoder.begin()), std::make_move_iterator(decoder.end()));
+  return all;
+}
+
+at::Tensor SegmenterImpl::on_grid(const at::Tensor& logits, const at::Tensor& size) const {
+  const auto [rows, columns] = encoder_->grid(size.size(2), size.size(3));
+  return logits.transpose(1, 2).reshape({logits.size(0), classes_, rows, columns});
 }
 
 at::Tensor SegmenterImpl::class_masks(const at::Tensor& x) {
-  const auto [rows, columns] = encoder_->grid(x.size(2), x.size(3));
-  return decoder_->forward(patch_tokens(x)).transpose(1, 2).reshape({x.size(0), classes_, rows, columns});
-}
-
-ModelOutput SegmenterImpl::forward(const at::Tensor& x) {
-  const at::Tensor masks = class_masks(x);
-  const int64_t patch = encoder_->options().patch, height = x.size(2), width = x.size(3);
-  if (height % patch == 0 && width % patch == 0) return {masks, {}};
-  const at::Tensor full = resize(masks, {masks.size(2) * patch, masks.size(3) * patch}, false);
-  return {full.slice(2, 0, height).slice(3, 0, width), {}};
+  return on_grid(decoder_->forward(encoder_->patches(x)), x);
 }
 
 void SegmenterImpl::init(uint64_t seed) {
@@ -127,12 +143,6 @@ std::vector<std::string> SegmenterImpl::no_weight_decay() const {
   return names;
 }
 
-int64_t SegmenterImpl::depth_of(const std::string& parameter) const {
-  const std::string encoder = "encoder.";
-  const int64_t layers = encoder_->options().layers;
-  return parameter.starts_with(encoder) ? vit_depth(parameter.substr(encoder.size()), layers) : layers + 1;
-}
-
 AttentionMaps SegmenterImpl::encoder_attention(const at::Tensor& x, int64_t layer) {
   return {encoder_->attention(x, layer), encoder_->prefix(), encoder_->grid(x.size(2), x.size(3)), 0};
 }
@@ -140,7 +150,7 @@ AttentionMaps SegmenterImpl::encoder_attention(const at::Tensor& x, int64_t laye
 AttentionMaps SegmenterImpl::decoder_attention(const at::Tensor& x, int64_t layer) {
   auto* decoder = decoder_->as<MaskDecoderImpl>();
   TSR_CHECK(decoder != nullptr, "a linear decoder has no attention; use decoder: mask, or the encoder's attention");
-  return {decoder->attention(patch_tokens(x), layer), 0, encoder_->grid(x.size(2), x.size(3)), classes_};
+  return {decoder->attention(encoder_->patches(x), layer), 0, encoder_->grid(x.size(2), x.size(3)), classes_};
 }
 
 ModelPtr make_segmenter(const ModelConfig& config, const ModelShape& shape) {

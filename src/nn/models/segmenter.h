@@ -11,14 +11,16 @@ namespace tessera {
 // Maps patch tokens to class logits per patch.
 class PatchDecoder : public torch::nn::Module {
  public:
-  // tokens: (N, T, width). Result: (N, T, classes).
-  virtual at::Tensor forward(const at::Tensor& tokens) = 0;
+  // tokens: (N, T, width). Result: (N, T, classes). Runs the segments, without activation checkpointing.
+  at::Tensor forward(const at::Tensor& tokens) { return run_segments(segments(""), {tokens})[0]; }
+  // The segments from {tokens} to {class logits}. `prefix` is the decoder's place in the model ("decoder.").
+  virtual std::vector<Segment> segments(const std::string& prefix) = 0;
 };
 
 class LinearDecoderImpl : public PatchDecoder {
  public:
   LinearDecoderImpl(int64_t width, int64_t classes);
-  at::Tensor forward(const at::Tensor& tokens) override;
+  std::vector<Segment> segments(const std::string& prefix) override;
 
  private:
   torch::nn::Linear head_{nullptr};
@@ -29,12 +31,14 @@ class LinearDecoderImpl : public PatchDecoder {
 class MaskDecoderImpl : public PatchDecoder, public ProductParameters {
  public:
   MaskDecoderImpl(const TransformerOptions& options, int64_t layers, int64_t classes);
-  at::Tensor forward(const at::Tensor& tokens) override;
+  // Segments that put classes beside the patches, run each layer, make the masks.
+  std::vector<Segment> segments(const std::string& prefix) override;
   at::Tensor attention(const at::Tensor& tokens, int64_t layer);  // (N, heads, T + classes, T + classes), classes last
   std::vector<at::Tensor> product_parameters() const override { return {proj_patch_, proj_classes_}; }
 
  private:
   at::Tensor with_classes(const at::Tensor& tokens);
+  at::Tensor masks(const ResidualTokens& tokens);  // of what the layers make of patches and classes
 
   at::Tensor cls_emb_, proj_patch_, proj_classes_;
   torch::nn::Linear proj_dec_{nullptr};
@@ -61,12 +65,9 @@ class SegmenterImpl : public SegmentationModel {
  public:
   SegmenterImpl(const SegmenterConfig& config, const ModelShape& shape);
 
-  ModelOutput forward(const at::Tensor& x) override;
   std::vector<std::string> head_prefixes() const override { return {"decoder."}; }
   void init(uint64_t seed) override;
   std::vector<std::string> no_weight_decay() const override;
-  int64_t num_depths() const override { return encoder_->options().layers + 2; }
-  int64_t depth_of(const std::string& parameter) const override;
 
   int64_t patch() const { return encoder_->options().patch; }
   int64_t num_layers() const { return encoder_->options().layers; }
@@ -75,8 +76,12 @@ class SegmenterImpl : public SegmentationModel {
   AttentionMaps encoder_attention(const at::Tensor& x, int64_t layer);
   AttentionMaps decoder_attention(const at::Tensor& x, int64_t layer);  // mask decoder only
 
+ protected:
+  // The segments of the encoder, then those of the decoder.
+  std::vector<Segment> make_segments() override;
+
  private:
-  at::Tensor patch_tokens(const at::Tensor& x);
+  at::Tensor on_grid(const at::Tensor& logits, const at::Tensor& size) const;  // (N, T, classes) to (N, classes, h, w)
 
   int64_t classes_;
   Vit encoder_{nullptr};

@@ -37,7 +37,7 @@ void expect_the_reference() {
       model.eval();
       testing::fill_made(model);
       const at::Tensor x = testing::made({2, 3, row.at("size")[0], row.at("size")[1]}, 7, 4.0, type);
-      const at::Tensor logits = model.forward(x).logits;
+      const at::Tensor logits = model.forward(x).logits();
       testing::expect_picked(logits, row.at("logits"), tolerance, "logits");
       testing::expect_picked(model.class_masks(x), row.at("masks"), tolerance, "masks");
       testing::expect_gradients(model, logits, row.at("gradients"), tolerance);
@@ -81,9 +81,9 @@ TEST(Segmenter, LogitsHaveOneValuePerPatchOrTheInputsSize) {
   for (const auto decoder : {SegmenterDecoder::kLinear, SegmenterDecoder::kMask}) {
     SegmenterImpl model(tiny(decoder), {3, 5});
     model.eval();
-    EXPECT_EQ(model.forward(torch::zeros({1, 3, 64, 24})).logits.sizes(), (std::vector<int64_t>{1, 5, 8, 3}));
-    EXPECT_EQ(model.forward(torch::zeros({1, 3, 65, 24})).logits.sizes(), (std::vector<int64_t>{1, 5, 65, 24}));
-    EXPECT_EQ(model.forward(torch::zeros({1, 3, 1, 1})).logits.sizes(), (std::vector<int64_t>{1, 5, 1, 1}));
+    EXPECT_EQ(model.forward(torch::zeros({1, 3, 64, 24})).logits().sizes(), (std::vector<int64_t>{1, 5, 8, 3}));
+    EXPECT_EQ(model.forward(torch::zeros({1, 3, 65, 24})).logits().sizes(), (std::vector<int64_t>{1, 5, 65, 24}));
+    EXPECT_EQ(model.forward(torch::zeros({1, 3, 1, 1})).logits().sizes(), (std::vector<int64_t>{1, 5, 1, 1}));
   }
 }
 
@@ -126,7 +126,9 @@ TEST(Segmenter, DepthsRunFromTheEmbeddingsToTheDecoder) {
   EXPECT_EQ(model.num_depths(), 4);
   EXPECT_EQ(model.depth_of("encoder.cls_token"), 0);
   EXPECT_EQ(model.depth_of("encoder.blocks.1.norm2.bias"), 2);
+  EXPECT_EQ(model.depth_of("encoder.norm.bias"), 3);
   EXPECT_EQ(model.depth_of("decoder.blocks.0.norm2.bias"), 3);
+  EXPECT_EQ(model.depth_of("decoder.proj_classes"), 3);
 }
 
 TEST(Segmenter, AttentionMapsLieOnTheImage) {
@@ -154,7 +156,7 @@ TEST(Segmenter, CheckpointsChangeNothing) {
     const ModelPtr model = make_model(config, {3, 5}, 1);
     model->to(at::kDouble);
     const StepContextGuard context({.sample_keys = sample_keys(3, 0, {0, 1})});
-    model->forward(x).logits.square().mean().backward();
+    model->forward(x).logits().square().mean().backward();
     for (const at::Tensor& value : model->parameters()) gradients[checkpoint ? 1 : 0].push_back(value.grad());
   }
   for (size_t i = 0; i < gradients[0].size(); ++i) EXPECT_TRUE(torch::allclose(gradients[0][i], gradients[1][i], 1e-9, 1e-12));
@@ -173,7 +175,7 @@ TEST(Segmenter, Learns) {
     double loss = 0;
     for (int64_t step = 0; step < 40; ++step) {
       const StepContextGuard context({.sample_keys = sample_keys(1, step, {0, 1})});
-      const at::Tensor value = at::cross_entropy_loss(model->forward(x).logits, labels);
+      const at::Tensor value = at::cross_entropy_loss(model->forward(x).logits(), labels);
       model->zero_grad();
       value.backward();
       const at::NoGradGuard no_grad;

@@ -6,7 +6,6 @@
 #include "kernels/common/fused.h"
 #include "kernels/features/upconv_concat.h"
 #include "nn/blocks/batch_norm.h"
-#include "nn/blocks/checkpointed.h"
 #include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/pool.h"
@@ -30,7 +29,7 @@ class ConvStack : public Layer {
     }
   }
   at::Tensor forward(const at::Tensor& x) override { return forward(x, convs_.size()); }
-  // And the maxima, see conv_norm_relu_pool.
+  // The output and its maxima, see conv_norm_relu_pool.
   NormPooled forward_and_pool(const at::Tensor& x, int64_t before) {
     if (norms_.empty()) {
       const auto [pooled, y] = maxima_and_features(forward(x), {.kernel = 2, .stride = 2});
@@ -80,7 +79,7 @@ int64_t upsampled(int64_t size, const UNetConfig& config) {
   return config.up == UpPath::kDilated && config.padding == ConvPadding::kValid ? 2 * size - 3 : 2 * size;
 }
 
-// A slice of everything is left out: backward would fill and copy a tensor of zeros for it.
+// A slice of everything is left out, since backward would fill and copy a tensor of zeros for it.
 at::Tensor crop(const at::Tensor& x, int64_t top, int64_t left, int64_t height, int64_t width) {
   if (x.size(2) == height && x.size(3) == width) return x;
   return x.slice(2, top, top + height).slice(3, left, left + width);
@@ -90,12 +89,15 @@ at::Tensor centre_crop(const at::Tensor& x, int64_t height, int64_t width) {
   return crop(x, (x.size(2) - height) / 2, (x.size(3) - width) / 2, height, width);
 }
 
-// The up path's transposed convolution beside the skip; where the skip lies in a concat buffer, it fills the buffer.
-at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const at::Tensor& skip, const at::Tensor& buffer) {
+// The up path's transposed convolution beside the skip. Where the encoder left free channels in front of the skip, they are
+// filled, and nothing is copied. The state of the segments carries that memory as what the skip is a part of: a skip that comes
+// from elsewhere, for instance from another rank, has none and is copied.
+at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const at::Tensor& skip) {
   const auto& conv = up->at<nn::ConvTranspose2dImpl>(0);
   const at::ScalarType type = product_type(x);
   const at::Tensor beside = centre_crop(skip, 2 * x.size(2), 2 * x.size(3)).to(type);
-  return upconv2x2_concat(x.to(type), conv.weight.to(type), conv.bias, beside, beside.is_same(skip) ? buffer : at::Tensor());
+  const at::Tensor buffer = beside.is_same(skip) ? concat_buffer_around(skip, conv.weight.size(1)) : at::Tensor();
+  return upconv2x2_concat(x.to(type), conv.weight.to(type), conv.bias, beside, buffer);
 }
 
 }  // namespace
@@ -131,53 +133,72 @@ UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(
   classifier_ = register_module("classifier", classifier);
 }
 
-template <class Block>
-at::Tensor UNetImpl::run(Block block, const std::vector<at::Tensor>& inputs) const {
-  auto compute = [block](const std::vector<at::Tensor>& in) mutable {
-    return block->forward(in.size() == 1 ? in[0] : concat(in));
+std::vector<Segment> UNetImpl::make_segments() {
+  std::vector<Segment> all;
+  const auto add = [&](const std::string& name, const std::vector<std::string>& parts, size_t carried,
+                       TensorsFunction compute) {
+    all.push_back(
+        {.name = name, .parts = parts, .compute = std::move(compute), .carried = carried, .checkpoint = config_.checkpoint});
   };
-  return config_.checkpoint ? checkpointed(*block, inputs, compute) : compute(inputs);
+  const size_t top = down_.size();
+  add("encoder0", {"down0"}, 0, [this](const Tensors& in) {
+    Tensors out = encode(0, padded(in[0]));
+    out.insert(out.begin(), size_tensor(in[0]));
+    return out;
+  });
+  size_t carried = joins(0) ? 2 : 1;  // the size, then the skips
+  for (size_t height = 1; height < top; ++height) {
+    const std::string number = std::to_string(height);
+    add("encoder" + number, {"down" + number}, carried++, [this, height](const Tensors& in) { return encode(height, in[0]); });
+  }
+  add("bottleneck", {"bottleneck"}, carried,
+      [this](const Tensors& in) -> Tensors { return {dropout_(bottleneck_->forward(in[0]))}; });
+  for (size_t height = top; height-- > 0;) {
+    if (joins(height)) --carried;
+    const std::string number = std::to_string(height);
+    add("decoder" + number, {"up" + number, "merge" + number}, carried,
+        [this, height](const Tensors& in) -> Tensors { return {decode(height, in)}; });
+  }
+  all.push_back(
+      {.name = "classifier", .parts = {"classifier"}, .compute = [this](const Tensors& in) { return classify(in[1], in[0]); }});
+  return all;
 }
 
-ModelOutput UNetImpl::forward(const at::Tensor& input) {
-  const int64_t height = input.size(2), width = input.size(3), multiple = int64_t{1} << heights();
-  at::Tensor x = input;
-  if (config_.padding == ConvPadding::kSame) {
-    const int64_t below = (multiple - height % multiple) % multiple, right = (multiple - width % multiple) % multiple;
-    if (below > 0 || right > 0) x = at::constant_pad_nd(x, {0, right, 0, below});
+at::Tensor UNetImpl::padded(const at::Tensor& image) const {
+  if (config_.padding != ConvPadding::kSame) return image;
+  const int64_t height = image.size(2), width = image.size(3), multiple = int64_t{1} << heights();
+  const int64_t below = (multiple - height % multiple) % multiple, right = (multiple - width % multiple) % multiple;
+  return below > 0 || right > 0 ? at::constant_pad_nd(image, {0, right, 0, below}) : image;
+}
+
+Tensors UNetImpl::encode(size_t height, const at::Tensor& x) {
+  NormPooled output;
+  if (joins_in_one(x)) {
+    auto& block = static_cast<ConvStack&>(*down_[height]);
+    output = block.forward_and_pool(x, joins(height) ? config_.channels[height] : 0);
+  } else {
+    std::tie(output.pooled, output.y) = maxima_and_features(down_[height]->forward(x), {.kernel = 2, .stride = 2});
   }
-  std::vector<at::Tensor> skips, concat_buffers;
-  for (size_t level = 0; level < down_.size(); ++level) {
-    NormPooled level_output;
-    if (joins_in_one(x)) {
-      auto& block = static_cast<ConvStack&>(*down_[level]);
-      level_output = block.forward_and_pool(x, joins(level) ? config_.channels[level] : 0);
-    } else {
-      std::tie(level_output.pooled, level_output.y) = maxima_and_features(run(down_[level], {x}), {.kernel = 2, .stride = 2});
-    }
-    x = level_output.pooled;
-    skips.push_back(level_output.y);
-    concat_buffers.push_back(level_output.concat_buffer);
-  }
-  x = dropout_(run(bottleneck_, {x}));
-  for (size_t i = 0; i < up_.size(); ++i) {
-    const size_t level = up_.size() - 1 - i;
-    if (joins(level) && joins_in_one(x)) {
-      x = run(blocks_[i], {join_transposed(up_[i], x, skips[level], concat_buffers[level])});
-      continue;
-    }
-    x = run(up_[i], {x});
-    std::vector<at::Tensor> joined{x};
-    if (joins(level)) joined.push_back(centre_crop(skips[level], x.size(2), x.size(3)));
-    x = run(blocks_[i], joined);
-  }
-  nn::Conv2d classifier(classifier_->ptr<nn::Conv2dImpl>(0));
-  const bool whole = config_.padding == ConvPadding::kValid || (x.size(2) == height && x.size(3) == width);
-  const PixelClassifier in_loss{x, classifier->weight, classifier->bias};
-  if (classifier_->size() == 1 && whole && leaves_to_loss(in_loss)) return {{}, {}, in_loss};
-  x = classifier_->size() == 1 ? classify_pixels(classifier, x) : classifier_->forward(x);
-  if (config_.padding == ConvPadding::kSame) x = crop(x, 0, 0, height, width);
-  return {x, {}};
+  return joins(height) ? Tensors{output.y, output.pooled} : Tensors{output.pooled};
+}
+
+at::Tensor UNetImpl::decode(size_t height, const Tensors& in) {
+  const size_t place = up_.size() - 1 - height;
+  const at::Tensor& x = in.back();
+  Layer& merge = *blocks_[place];
+  if (joins(height) && joins_in_one(x)) return merge.forward(join_transposed(up_[place], x, in[0]));
+  const at::Tensor risen = up_[place]->forward(x);
+  return merge.forward(joins(height) ? concat({risen, centre_crop(in[0], risen.size(2), risen.size(3))}) : risen);
+}
+
+Tensors UNetImpl::classify(const at::Tensor& features, const at::Tensor& size) {
+  const int64_t height = size.size(2), width = size.size(3);
+  nn::Conv2d conv(classifier_->ptr<nn::Conv2dImpl>(0));
+  const bool alone = classifier_->size() == 1, same = config_.padding == ConvPadding::kSame;
+  const bool whole = !same || (features.size(2) == height && features.size(3) == width);
+  if (alone && whole && fuses_classifier({features, conv->weight, conv->bias})) return {features, conv->weight, conv->bias};
+  const at::Tensor logits = alone ? classify_pixels(conv, features) : classifier_->forward(features);
+  return {same ? crop(logits, 0, 0, height, width) : logits};
 }
 
 int64_t UNetImpl::valid_output(int64_t size) const {

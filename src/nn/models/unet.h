@@ -17,19 +17,24 @@ class UNetImpl : public SegmentationModel {
  public:
   UNetImpl(const UNetConfig& config, const ModelShape& shape);
 
-  ModelOutput forward(const at::Tensor& x) override;
   int64_t covered(int64_t size) const override;
   int64_t min_size() const override;
   std::vector<std::string> head_prefixes() const override { return {"classifier."}; }
 
+ protected:
+  // Segments for each height of the encoder, the bottleneck, each height of the decoder, the classifier.
+  std::vector<Segment> make_segments() override;
+
  private:
   int64_t heights() const { return static_cast<int64_t>(config_.channels.size()); }
   int64_t convs(size_t height) const { return config_.convs.size() == 1 ? config_.convs[0] : config_.convs[height]; }
-  template <class Block>
-  at::Tensor run(Block block, const std::vector<at::Tensor>& inputs) const;  // inputs are joined
   bool joins(size_t height) const { return config_.skips == Skips::kAll || height > 0; }
   bool joins_in_one(const at::Tensor& x) const;
-  int64_t valid_output(int64_t size) const;  // side of the output of a valid U-Net, or <= 0
+  at::Tensor padded(const at::Tensor& image) const;
+  Tensors encode(size_t height, const at::Tensor& x);                    // {skip, if it is joined; x at the next height}
+  at::Tensor decode(size_t height, const Tensors& in);                   // of {skip, if it is joined; x of the height below}
+  Tensors classify(const at::Tensor& features, const at::Tensor& size);  // the output
+  int64_t valid_output(int64_t size) const;                              // side of the output of a valid U-Net, or <= 0
 
   UNetConfig config_;
   std::vector<LayerPtr> down_, blocks_;

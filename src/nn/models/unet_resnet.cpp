@@ -1,12 +1,11 @@
-#include "nn/models/unet_resnet.h"
-
 #include <torch/types.h>
 
 #include "core/error.h"
-#include "nn/blocks/checkpointed.h"
+#include "nn/backbones/backbone.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/resize.h"
 #include "nn/init/init_layers.h"
+#include "nn/model.h"
 
 namespace tessera {
 namespace {
@@ -38,6 +37,26 @@ class SegmentationHead : public Layer {
   torch::nn::Conv2d conv_;
 };
 
+// U-Net with a ResNet encoder, arranged and named as segmentation-models-pytorch's Unet: five decoder blocks, each a nearest
+// resize to the next finer feature, the join, and two 3x3 convolutions. Logits have the input's resolution, at any size.
+class UNetResNet : public SegmentationModel {
+ public:
+  UNetResNet(const UNetResNetConfig& config, const BackbonePtr& encoder, int64_t num_classes, bool checkpoint);
+
+  void init(uint64_t seed) override;
+  std::vector<std::string> head_prefixes() const override { return {"decoder.", "segmentation_head."}; }
+
+ protected:
+  // The segments of the encoder, each decoder block, the head.
+  std::vector<Segment> make_segments() override;
+
+ private:
+  bool checkpoint_;
+  BackbonePtr encoder_;
+  std::vector<LayerPtr> blocks_;
+  LayerPtr classifier_;
+};
+
 }  // namespace
 
 UNetResNet::UNetResNet(const UNetResNetConfig& config, const BackbonePtr& encoder, int64_t num_classes, bool checkpoint)
@@ -59,23 +78,25 @@ UNetResNet::UNetResNet(const UNetResNetConfig& config, const BackbonePtr& encode
   classifier_ = register_module("segmentation_head", std::make_shared<SegmentationHead>(width, num_classes));
 }
 
-ModelOutput UNetResNet::forward(const at::Tensor& input) {
-  const Features features = encoder_->forward(input);
-  const auto& stages = features.stages;
-  const std::vector<at::Tensor> finer = {stages[2], stages[1], stages[0], features.stem, input};
-  at::Tensor x = stages.back();
+std::vector<Segment> UNetResNet::make_segments() {
+  const FeatureNeeds needs{.size = true, .stem = true, .stages = {true, true, true, true}};
+  std::vector<Segment> all = encoder_->segments("encoder.", needs);
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const bool joins = i + 1 < blocks_.size();  // the image itself only says how large to become
-    const std::vector<int64_t> size = {finer[i].size(2), finer[i].size(3)};
-    Layer& block = *blocks_[i];
-    const auto run = [&block, size](const std::vector<at::Tensor>& in) {
-      const at::Tensor up = at::upsample_nearest2d(in[0], size);
-      return block.forward(in.size() > 1 ? concat({up, in[1]}) : up);
-    };
-    const std::vector<at::Tensor> inputs = joins ? std::vector<at::Tensor>{x, finer[i]} : std::vector<at::Tensor>{x};
-    x = checkpoint_ ? checkpointed(block, inputs, run) : run(inputs);
+    // Each block takes the next finer feature from the back of the state; the last takes the size of the image.
+    const bool joins = i + 1 < blocks_.size();
+    const std::string path = "decoder.blocks." + std::to_string(i);
+    all.push_back({.name = path,
+                   .parts = {path},
+                   .compute = [block = blocks_[i], joins](const Tensors& in) -> Tensors {
+                     const at::Tensor &finer = in[0], &x = in[1];
+                     const at::Tensor up = at::upsample_nearest2d(x, finer.sizes().slice(2));
+                     return {block->forward(joins ? concat({up, finer}) : up)};
+                   },
+                   .carried = blocks_.size() - 1 - i,
+                   .checkpoint = checkpoint_});
   }
-  return {classifier_->forward(x), {}};
+  all.push_back(layer_segment("segmentation_head", classifier_));
+  return all;
 }
 
 void UNetResNet::init(uint64_t seed) {

@@ -46,7 +46,7 @@ TEST(UNet, EveryFormKeepsTheFrameAtOddSizesAndLearns) {
       ModelConfig config;
       config.unet = {.channels = {4, 6}, .convs = {1, 2, 1}, .batch_norm = norm, .up = up};
       const ModelPtr model = make_model(config, {3, 5}, 7);
-      const at::Tensor logits = model->forward(torch::rand({2, 3, 37, 50})).logits;
+      const at::Tensor logits = model->forward(torch::rand({2, 3, 37, 50})).logits();
       EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{2, 5, 37, 50}));
       logits.square().mean().backward();
       for (const auto& item : model->named_parameters()) EXPECT_TRUE(item.value().grad().defined()) << item.key();
@@ -60,7 +60,7 @@ TEST(UNet, ValidPaddingCoversTheCentre) {
   config.unet = {.channels = {2, 2, 2, 2}, .padding = ConvPadding::kValid, .batch_norm = false};
   const ModelPtr model = make_model(config, {1, 2}, 7);
   EXPECT_EQ(model->covered(572), 388);
-  EXPECT_EQ(model->forward(torch::rand({1, 1, 572, 188})).logits.sizes(),
+  EXPECT_EQ(model->forward(torch::rand({1, 1, 572, 188})).logits().sizes(),
             (std::vector<int64_t>{1, 2, 388, model->covered(188)}));
   EXPECT_THROW(model->covered(100), Error);
 }

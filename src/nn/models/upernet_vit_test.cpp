@@ -1,9 +1,8 @@
-#include "nn/models/upernet_vit.h"
-
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "nn/model.h"
 #include "tensor/step_context.h"
 
 namespace tessera {
@@ -25,9 +24,9 @@ ModelConfig tiny() {
 TEST(UperNetVit, LogitsLieAtAQuarterOfThePatchOrTheInputsSize) {
   const ModelPtr model = make_model(tiny(), {3, 5}, 1);
   model->eval();
-  EXPECT_EQ(model->forward(torch::zeros({1, 3, 64, 40})).logits.sizes(), (std::vector<int64_t>{1, 5, 32, 20}));
-  EXPECT_EQ(model->forward(torch::zeros({1, 3, 37, 50})).logits.sizes(), (std::vector<int64_t>{1, 5, 37, 50}));
-  EXPECT_EQ(model->forward(torch::zeros({1, 3, 5, 5})).logits.sizes(), (std::vector<int64_t>{1, 5, 5, 5}));
+  EXPECT_EQ(model->forward(torch::zeros({1, 3, 64, 40})).logits().sizes(), (std::vector<int64_t>{1, 5, 32, 20}));
+  EXPECT_EQ(model->forward(torch::zeros({1, 3, 37, 50})).logits().sizes(), (std::vector<int64_t>{1, 5, 37, 50}));
+  EXPECT_EQ(model->forward(torch::zeros({1, 3, 5, 5})).logits().sizes(), (std::vector<int64_t>{1, 5, 5, 5}));
 }
 
 TEST(UperNetVit, EveryParameterLearnsAndCheckpointsChangeNothing) {
@@ -41,7 +40,7 @@ TEST(UperNetVit, EveryParameterLearnsAndCheckpointsChangeNothing) {
     model->to(at::kDouble);
     const StepContextGuard context({.sample_keys = sample_keys(3, 0, {0, 1})});
     const ModelOutput output = model->forward(x);
-    (output.logits.square().mean() + output.aux.square().mean()).backward();
+    (output.logits().square().mean() + output.aux.square().mean()).backward();
     for (const auto& item : model->named_parameters()) {
       ASSERT_TRUE(item.value().grad().defined()) << item.key();
       gradients[checkpoint ? 1 : 0].push_back(item.value().grad());
@@ -56,7 +55,10 @@ TEST(UperNetVit, NamesAndDepths) {
   EXPECT_EQ(model->num_depths(), 6);
   EXPECT_EQ(model->depth_of("backbone.vit.pos_embed"), 0);
   EXPECT_EQ(model->depth_of("backbone.vit.blocks.2.norm1.bias"), 3);
+  EXPECT_EQ(model->depth_of("backbone.vit.norm.weight"), 5);
+  EXPECT_EQ(model->depth_of("backbone.up4.0.weight"), 5);
   EXPECT_EQ(model->depth_of("decode_head.conv_seg.bias"), 5);
+  EXPECT_THROW(model->depth_of("neck.weight"), Error);
   EXPECT_NEAR(model->named_parameters()["backbone.vit.pos_embed"].std().item<double>(), 0.02, 0.004);
 }
 
