@@ -9,7 +9,7 @@
 
 #include "config/model_config.h"
 #include "kernels/loss/classifier_loss.h"
-#include "nn/segment.h"
+#include "nn/blocks/segment.h"
 
 namespace tessera {
 

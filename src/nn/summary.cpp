@@ -1,7 +1,7 @@
 #include "nn/summary.h"
 
 #include <c10/util/accumulate.h>
-#include <torch/nn.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/types.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "infer/model_state.h"
+#include "infer/checkpoint/model_state.h"
 #include "kernels/common/fused.h"
 #include "support/small_models.h"
 #include "tensor/step_context.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/backbone_config.h"
-#include "nn/segment.h"
+#include "nn/blocks/segment.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <torch/nn.h>
+#include <torch/nn/modules/normalization.h>
 
 #include <array>
 #include <string>

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <torch/autograd.h>
-#include <torch/nn.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/types.h>
 
 #include "core/error.h"

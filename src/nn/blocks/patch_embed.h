@@ -1,5 +1,5 @@
 #pragma once
-#include <torch/nn.h>
+#include <torch/nn/modules/conv.h>
 
 #include <array>
 

@@ -1,10 +1,12 @@
 #pragma once
-#include <torch/nn.h>
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
 
 #include "kernels/tokens/layer_norm.h"
 #include "nn/blocks/dropout.h"
 #include "nn/blocks/element_dropout.h"
-#include "nn/segment.h"
+#include "nn/blocks/segment.h"
 
 namespace tessera {
 

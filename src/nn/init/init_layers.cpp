@@ -1,6 +1,7 @@
 #include "nn/init/init_layers.h"
 
-#include <torch/nn.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
 #include <torch/types.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "nn/init/init_transformer.h"
 
-#include <torch/nn.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/types.h>
 
 #include <cmath>

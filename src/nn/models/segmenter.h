@@ -1,5 +1,6 @@
 #pragma once
-#include <torch/nn.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
 
 #include "config/segmenter_config.h"
 #include "nn/backbones/vit.h"

@@ -1,4 +1,4 @@
-#include "nn/segment.h"
+#include "nn/blocks/segment.h"
 
 #include <gtest/gtest.h>
 #include <torch/types.h>
