@@ -32,7 +32,8 @@ std::vector<int64_t> read_shape(std::string_view text, const std::string& name) 
     if (text.empty()) return sizes;
     int64_t side = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
-    TSR_CHECK(error == std::errc() && side >= 0 && side <= kLargestArray && sizes.size() < kMostAxes, "{}: impossible shape", name);
+    TSR_CHECK(error == std::errc() && side >= 0 && side <= kLargestArray && sizes.size() < kMostAxes, "{}: impossible shape",
+              name);
     sizes.push_back(side);
     text.remove_prefix(static_cast<size_t>(end - text.data()));
   }
