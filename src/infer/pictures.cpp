@@ -8,6 +8,7 @@
 #include "data/batch/image_tensor.h"
 #include "data/draw/overlay.h"
 #include "data/transforms/resample.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 namespace {
@@ -111,11 +112,12 @@ std::vector<DrawnPrediction> draw_extremes(const EvalResult& result, const Evalu
   for (const ImageScore& score : ranked) {
     const auto [sample, truth] = evaluator.samples().load(score.index);
     const auto placement = at_original ? std::optional(sample.placement) : std::nullopt;
-    const LabelMap predicted =
-        to_label_map(predictor.class_maps({image_tensor(sample.image), sample.image.max_value, {placement}})[0]);
-    // Predictions at the original size are drawn on the original picture.
-    const Image shown = at_original ? evaluator.samples().original(score.index).image : sample.image;
-    drawn.push_back({score.id, score.mean_iou, draw_triptych(shown, truth.labels, predicted, classes.palette, kMaxSide)});
+    const auto maps = predictor.class_maps({image_tensor(sample.image), sample.image.max_value, {placement}});
+    drawn.push_back(make_with_kept_memory([&]() -> DrawnPrediction {
+      // Predictions at the original size are drawn on the original picture.
+      const Image shown = at_original ? evaluator.samples().original(score.index).image : sample.image;
+      return {score.id, score.mean_iou, draw_triptych(shown, truth.labels, to_label_map(maps[0]), classes.palette, kMaxSide)};
+    }));
   }
   return drawn;
 }

@@ -153,12 +153,9 @@ TEST_P(EveryModelInSegments, EachParameterBelongsToOneOfThem) {
 }
 
 TEST_P(EveryModelInSegments, EachCanBeFrozenByName) {
-  const auto names = [&] {
-    std::vector<std::string> all;
-    for (const Segment& segment : make_model(testing::small_model(GetParam()).model, {3, 4}, 3)->segments())
-      all.push_back(segment.name);
-    return all;
-  }();
+  const ModelPtr whole = make_model(testing::small_model(GetParam()).model, {3, 4}, 3);
+  std::vector<std::string> names;
+  for (const Segment& segment : whole->segments()) names.push_back(segment.name);
   ASSERT_GT(names.size(), 1U);
   for (const std::string& name : names) {
     const ModelPtr model = make_model(testing::small_model(GetParam(), {"model.freeze=[" + name + "]"}).model, {3, 4}, 3);
