@@ -138,14 +138,9 @@ TEST(DataCheck, ThreadsDoNotChangeTheReport) {
   EXPECT_EQ(last, 30);
 }
 
-class ThrowingDataset : public FixedDataset {
- public:
-  ThrowingDataset() : FixedDataset({bad("x"), bad("y")}) {}
-  Sample get(int64_t) const override { fail("the disk is gone"); }
-};
-
-TEST(DataCheck, OtherErrorsEndIt) {
-  EXPECT_THROW(check_dataset(ThrowingDataset(), 3, {}), Error);
+TEST(DataCheck, AnErrorThatIsNoSamplesEndsIt) {
+  const FixedDataset data({bad("x"), bad("y")});
+  EXPECT_THROW(check_dataset(data, 3, [](int64_t) { fail("the terminal is gone"); }), Error);
   EXPECT_EQ(check_dataset(FixedDataset({}), 3, {}).checked, 0);
 }
 
