@@ -65,7 +65,7 @@ def coco(folder, height=32, width=32, polygon=(4, 4, 20, 4, 20, 20)):
         "categories": [{"id": 1, "name": "cell", "supercategory": "cell"}],
     }
     (folder / "instances.json").write_text(json.dumps(content))
-    return [f"data.type=coco", f"data.path={folder}", "data.train.images=images", "data.train.masks=instances.json", "data.coco.classes=binary"]
+    return ["data.type=coco", f"data.path={folder}", "data.train.images=images", "data.train.masks=instances.json", "data.coco.classes=binary"]
 
 
 def check_configs(folder):
@@ -105,7 +105,7 @@ def check_images(folder):
     expect("png_mask", ERROR, [limit, "masks/b.png"], usual, *command)
 
     trained = folder / "run"
-    tessera("train", "-o", trained, *TINY, "train.duration=1ba")
+    tessera("train", *TINY, "train.duration=1ba", f"run.dir={trained}")
     picture, out = pairs / "images/b.png", folder / "out"
     code, text, usual = run("predict", trained, picture, "-o", out)
     check(code == 0, text)
