@@ -107,9 +107,9 @@ def check_images(folder):
     trained = folder / "run"
     tessera("train", *TINY, "train.duration=1ba", f"run.dir={trained}")
     picture, out = pairs / "images/b.png", folder / "out"
-    code, text, usual = run("predict", trained, picture, "-o", out)
+    code, text, usual = run("predict", "--weights", trained, picture, "-o", out)
     check(code == 0, text)
-    expect("predict", ERROR, [limit, "a.png"], usual, "predict", trained, pairs / "images/a.png", picture, "-o", out)
+    expect("predict", ERROR, [limit, "a.png"], usual, "predict", "--weights", trained, pairs / "images/a.png", picture, "-o", out)
 
 
 def main():
