@@ -60,6 +60,12 @@ TEST(YamlSize, AliasesOfUsualSizeAreRead) {
   EXPECT_EQ(node.find("l3")->list[9].list[9].list[9].list[9].scalar, "x");
 }
 
+// Found by fuzzing: yaml-cpp's parser stays at the ',' and reports empty documents for ever.
+TEST(YamlSize, AStrayCommaComesToAnEnd) {
+  check_yaml_size("# S pixels.\n,model:\n  name: x, decoder: y}\n", "c.yaml");
+  check_yaml_size(",", "c.yaml");
+}
+
 TEST(YamlSize, BasesThatMultiplyAreRefused) {
   const testing::TempFolder folder;
   write_file(folder / "0.yaml", std::string_view("train: {seed: 1}\n"));
