@@ -13,6 +13,7 @@
 #include "core/plural.h"
 #include "data/batch/image_tensor.h"
 #include "data/batch/normalize.h"
+#include "data/datasets/load_sample.h"
 #include "data/decode/decode.h"
 #include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
@@ -61,7 +62,7 @@ void add_heads(AttentionPictures& pictures, const at::Tensor& maps, int64_t patc
 nlohmann::json draw(const AttentionArguments& arguments, const TrainedModel& trained, SegmenterImpl& model,
                     const ImageJob& job) {
   const DataConfig& data = trained.experiment.data;
-  const Image original = decode_image(read_bytes(job.image), {static_cast<int>(data.channels), data.exif_orientation});
+  const Image original = decode_image(read_bytes(job.image), decode_options(data));
   Sample sample{job.name.string(), original, std::nullopt, whole_image(original.size())};
   run_pipeline(make_pipeline(data, Split::kVal), sample, trained.experiment.train.seed, 0, 0);
   TSR_CHECK(sample.placement.complete && !sample.placement.flipped,

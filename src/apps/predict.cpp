@@ -14,6 +14,7 @@
 #include "core/plural.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
+#include "data/datasets/load_sample.h"
 #include "data/datasets/pairs.h"
 #include "data/decode/decode.h"
 #include "data/sample.h"
@@ -104,7 +105,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     Loaded loaded;
     try {
       const ImageJob& job = jobs[static_cast<size_t>(i)];
-      Image image = decode_image(read_bytes(job.image), {static_cast<int>(data.channels), data.exif_orientation});
+      Image image = decode_image(read_bytes(job.image), decode_options(data));
       const Size size = image.size();
       if (arguments.results.overlay) loaded.original = image;
       loaded.sample = {job.name.string(), std::move(image), std::nullopt, whole_image(size)};

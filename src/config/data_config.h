@@ -124,11 +124,15 @@ void describe(V& v, NormalizeConfig& c) {
   v.field("high", c.high, "percentile that becomes 1", between(0, 1));
 }
 
+// Where Pillow gives up: twice its MAX_IMAGE_PIXELS.
+inline constexpr int64_t kUsualMaxPixels = 178'956'970;
+
 struct DataConfig {
   SourceType type = SourceType::kPairs;
   std::string path;
   int64_t channels = 3;
   bool exif_orientation = true;
+  int64_t max_pixels = kUsualMaxPixels;
   std::vector<std::string> classes;
   std::vector<std::vector<int64_t>> palette;
   SplitConfig train;
@@ -149,6 +153,10 @@ void describe(V& v, DataConfig& c) {
   v.field("path", c.path, "root folder of the data set");
   v.field("channels", c.channels, "1 grey, 3 RGB, other: taken as in the file, which must have that many", between(1, 256));
   v.field("exif_orientation", c.exif_orientation, "turn JPEGs and PNGs as their EXIF tag says");
+  v.field("max_pixels", c.max_pixels,
+          "an image or mask of more pixels (height x width) is refused before memory is taken for it; the default is where "
+          "Pillow gives up; raise it for larger scans, up to 2^30",
+          between(1, 1 << 30));
   v.field("classes", c.classes, "class names in order; needed by pairs, known for the others");
   v.field("palette", c.palette, "colours [r, g, b] to draw the classes in; default: a fixed distinct set", between(0, 255));
   v.group("train", c.train, "samples to learn from");

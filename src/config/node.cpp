@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <unordered_set>
 
+#include "config/yaml_size.h"
 #include "core/error.h"
 #include "core/files.h"
 
@@ -55,12 +57,13 @@ Node convert(const YAML::Node& yaml, const std::string& file, int depth = 0) {
     for (const auto& item : yaml) node.list.push_back(convert(item, file, depth + 1));
   } else if (yaml.IsMap()) {
     node.kind = Node::Kind::kMap;
+    std::unordered_set<std::string> keys;
     for (const auto& entry : yaml) {
       const std::string key = entry.first.as<std::string>();
       Node value = convert(entry.second, file, depth + 1);
       // For an empty value yaml-cpp has no mark; the key's line is the one the user looks for.
       value.origin.line = !file.empty() ? entry.first.Mark().line + 1 : 0;
-      if (node.find(key) != nullptr) fail_usage("{}: the key '{}' stands twice", value.origin.text(), key);
+      if (!keys.insert(key).second) fail_usage("{}: the key '{}' stands twice", value.origin.text(), key);
       node.map.emplace_back(key, std::move(value));
     }
   }
@@ -88,6 +91,7 @@ Node override_value(const std::string& assignment, size_t begin) {
   value.scalar = text;
   if (!is_yaml) return value;
   try {
+    check_yaml_size(text, "");
     return convert(YAML::Load(text), "");
   } catch (const YAML::Exception& e) {
     fail_usage("'{}': the value is not valid YAML: {}", assignment, e.msg);
@@ -124,6 +128,7 @@ std::vector<std::string> take_bases(Node& root) {
 
 Node parse_config(const std::string& text, const std::string& name) {
   try {
+    check_yaml_size(text, name);
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1)
       fail_usage("{}: expected one config, the file holds {} (parted by '---' lines)", name, documents.size());
@@ -135,12 +140,17 @@ Node parse_config(const std::string& text, const std::string& name) {
 
 namespace {
 
-Node load(const fs::path& path, std::vector<fs::path>& open, int& layers) {
+// Ten files that each name the next one ten times would be read 10^10 times.
+constexpr int kMaxBaseFiles = 1000;
+
+Node load(const fs::path& path, std::vector<fs::path>& open, int& layers, int& files) {
   std::error_code error;
   fs::path real = fs::weakly_canonical(path, error);
   if (error) real = path;  // a pipe has no other name
   if (std::find(open.begin(), open.end(), real) != open.end())
     fail_usage("{}: its 'base' files include one another in a circle", path.string());
+  if (++files > kMaxBaseFiles)
+    fail_usage("{}: more than {} 'base' files are read, one that is named again counted again", path.string(), kMaxBaseFiles);
   open.push_back(real);
   Node own;
   try {
@@ -154,7 +164,7 @@ Node load(const fs::path& path, std::vector<fs::path>& open, int& layers) {
   if (own.kind != Node::Kind::kMap) fail_usage("{}: expected a config of 'key: value' lines", path.string());
   Node result;
   result.kind = Node::Kind::kMap;
-  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, open, layers));
+  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, open, layers, files));
   for_each_origin(own, [layer = layers++](Origin& origin) { origin.layer = layer; });
   merge(result, own);
   open.pop_back();
@@ -183,8 +193,8 @@ const Node* Node::find(const std::string& key) const {
 
 Node load_config(const fs::path& path) {
   std::vector<fs::path> open;
-  int layers = 0;
-  return load(path, open, layers);
+  int layers = 0, files = 0;
+  return load(path, open, layers, files);
 }
 
 void resolve_environment(Node& node) {

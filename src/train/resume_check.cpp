@@ -12,9 +12,22 @@ namespace tessera {
 namespace {
 
 // Groups and keys that do not change what is learned.
-constexpr std::array kFree = {"run.",          "eval.",           "checkpoint.",      "data.threads",       "data.prefetch",
-                              "data.path",     "data.train.path", "data.val",         "data.max_bad_share", "train.micro_batch",
-                              "train.device",  "train.threads",   "train.cuda_graph", "dist.bucket_mb",     "dist.rank_weights",
+constexpr std::array kFree = {"run.",
+                              "eval.",
+                              "checkpoint.",
+                              "data.threads",
+                              "data.prefetch",
+                              "data.path",
+                              "data.train.path",
+                              "data.val",
+                              "data.max_bad_share",
+                              "data.max_pixels",
+                              "train.micro_batch",
+                              "train.device",
+                              "train.threads",
+                              "train.cuda_graph",
+                              "dist.bucket_mb",
+                              "dist.rank_weights",
                               "dist.timeout_s"};
 
 std::map<std::string, std::string> values_of(Experiment experiment) {

@@ -12,6 +12,13 @@
 #include "data/datasets/sample_list.h"
 
 namespace tessera {
+namespace {
+
+// All outlines of an image are kept until they are painted in order, 256 MiB of them at most. A field of 10,000 nuclei of 30
+// columns each has 300,000 runs.
+constexpr size_t kMaxRuns = size_t{1} << 24;
+
+}  // namespace
 
 CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config.coco), options_(decode_options(config)) {
   const SplitConfig& own = split_of(config, split);
@@ -74,6 +81,7 @@ LabelMap CocoDataset::draw(const Item& item) const {
     int16_t label;
   };
   std::vector<Layer> layers;
+  size_t num_runs = 0;
   for (size_t i = item.begin; i < item.end; ++i) {
     const CocoAnnotation& annotation = annotations_[i];
     try {
@@ -81,6 +89,11 @@ LabelMap CocoDataset::draw(const Item& item) const {
       const auto label = class_map_.of_category.find(annotation.category_id);
       TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", annotation.category_id);
       std::vector<PixelRun> runs = outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size);
+      num_runs += runs.size();
+      TSR_CHECK(
+          num_runs <= kMaxRuns,
+          "with it the outlines of the image have more than {} runs of pixels; it is damaged, or was made to fill the memory",
+          kMaxRuns);
       const double area = annotation.area >= 0 ? annotation.area : static_cast<double>(area_of(runs));
       const bool hidden = annotation.crowd && !config_.crowds;
       layers.push_back({std::move(runs), area, hidden ? kIgnoreLabel : label->second});
@@ -100,7 +113,9 @@ Sample CocoDataset::get(int64_t index) const {
   const Item& item = items_.at(static_cast<size_t>(index));
   const fs::path path = image_file(index);
   Sample sample = load_image_sample(item.id, path, options_);
-  attach_labels(sample, draw(item), path.string(), fmt::format("of image {} in {}", item.image.id, json_.string()));
+  const std::string labels_name = fmt::format("of image {} in {}", item.image.id, json_.string());
+  check_mask_size(sample, item.image.size, path.string(), labels_name);
+  attach_labels(sample, draw(item), path.string(), labels_name);
   return sample;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -106,13 +107,22 @@ class Handler final : public nlohmann::json_sax<Json> {
     fail("{}: {}[{}].{} is {}: expected a whole number", path_, section_, place, key_, what);
   }
 
-  bool number(double value) { return number(value, static_cast<int64_t>(value)); }
+  // The nearest whole number that fits: sizes beyond every image stay so, and are told of where the image is used.
+  template <class Whole>
+  static Whole nearest(double value) {
+    constexpr auto kLow = static_cast<double>(std::numeric_limits<Whole>::min());
+    constexpr auto kHigh = static_cast<double>(std::numeric_limits<Whole>::max());
+    if (std::isnan(value) || value <= kLow) return std::numeric_limits<Whole>::min();
+    return value >= kHigh ? std::numeric_limits<Whole>::max() : static_cast<Whole>(value);
+  }
+
+  bool number(double value) { return number(value, nearest<int64_t>(value)); }
   bool number(double value, int64_t whole) {
     if (depth_ != kEntry) return true;
     if (section_ == "images") {
       if (key_ == "id") image_.id = whole;
-      if (key_ == "height") image_.size.height = static_cast<int>(whole);
-      if (key_ == "width") image_.size.width = static_cast<int>(whole);
+      if (key_ == "height") image_.size.height = nearest<int>(value);
+      if (key_ == "width") image_.size.width = nearest<int>(value);
     } else if (section_ == "annotations") {
       if (key_ == "id") annotation_.id = whole;
       if (key_ == "image_id") annotation_.image_id = whole;

@@ -24,9 +24,10 @@ std::vector<PixelRun> polygon_runs(const Json& polygons, Size image) {
 
 std::vector<PixelRun> rle_runs(const Json& rle, Size image) {
   TSR_CHECK(rle.contains("counts") && rle.contains("size"), "RLE segmentation lacks 'counts' or 'size'");
-  const auto size = rle.at("size").get<std::vector<int>>();
-  TSR_CHECK(size.size() == 2 && Size(size[0], size[1]) == image, "RLE segmentation has the size [{}], its image is [{}, {}]",
-            fmt::join(size, ", "), image.height, image.width);
+  // 64 bits: a size that wraps around would fit the image by chance.
+  const auto size = rle.at("size").get<std::vector<int64_t>>();
+  TSR_CHECK(size.size() == 2 && size[0] == image.height && size[1] == image.width,
+            "RLE segmentation has the size [{}], its image is [{}, {}]", fmt::join(size, ", "), image.height, image.width);
   const Json& counts = rle.at("counts");
   if (counts.is_string()) return runs_from_lengths(parse_rle_string(counts.get_ref<const std::string&>()), image);
   return runs_from_lengths(counts.get<std::vector<int64_t>>(), image);

@@ -164,5 +164,24 @@ TEST(Coco, ReadsTheRealThing) {
   }
 }
 
+// Before the sizes were compared first, memory was taken for the mask: std::bad_alloc for the largest.
+TEST_F(CocoSmall, SizesThatTheImageDoesNotHaveAreTheSamplesFault) {
+  for (const json& size : {json(60000), json(2147483647), json(4294967320), json(1e300)}) {
+    json_["images"][0]["height"] = json_["images"][0]["width"] = size;
+    const CocoDataset data = open();
+    EXPECT_CONTAINS(message_of([&] { data.get(0); }), "they must be of one size") << size;
+  }
+}
+
+TEST_F(CocoSmall, RunLengthSizesDoNotWrapAround) {
+  EXPECT_CONTAINS(fault_of({{"size", {4294967320, 30}}, {"counts", {720}}}), "RLE segmentation has the size [4294967320, 30]");
+}
+
+TEST_F(CocoSmall, ImagesOfMorePixelsThanAllowedAreRefused) {
+  config_.max_pixels = 24 * 30 - 1;
+  const CocoDataset data = open();
+  EXPECT_CONTAINS(message_of([&] { data.get(0); }), "720 pixels, more than data.max_pixels=719");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <unordered_map>
@@ -86,6 +87,12 @@ std::vector<Facts> measure_all(const Dataset& dataset, int threads, const std::f
           facts = measure(dataset.get(i), dataset.classes().size());
         } catch (const BadSample& bad) {
           facts.fault = bad.reason();
+        } catch (const std::bad_alloc&) {
+          facts = {};
+          facts.fault = "there is not enough memory to read it; leave it out, or lower data.max_pixels and data.threads";
+        } catch (const std::exception& error) {
+          facts = {};
+          facts.fault = error.what();
         }
         const std::lock_guard lock(mutex);
         ++done;

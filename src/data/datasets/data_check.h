@@ -37,8 +37,9 @@ struct DataReport {
   std::vector<ImageMark> images;                // in the order of the data set
 };
 
-// Reads every sample once, on `threads` threads. The report does not depend on their number. `progress`
-// (may be empty) is called with the number of samples done, one call at a time, from any of the threads.
+// Reads every sample once, on `threads` threads. Whatever goes wrong with one is that sample's fault, and the others go on. The
+// report does not depend on their number. `progress` (may be empty) is called with the number of samples done, one call at a
+// time, from any of the threads.
 DataReport check_dataset(const Dataset& dataset, int threads, const std::function<void(int64_t done)>& progress);
 
 // Images that are in both data sets, pixel by pixel: the name in each. One pair per image of `val`.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
+
 #include "data/datasets/synthetic.h"
 #include "support/samples.h"
 
@@ -18,6 +21,8 @@ class FixedDataset : public Dataset {
   int64_t size() const override { return static_cast<int64_t>(samples_.size()); }
   Sample get(int64_t i) const override {
     const Sample& sample = samples_.at(static_cast<size_t>(i));
+    if (sample.id == "too large") throw std::bad_alloc();
+    if (sample.id == "odd") throw std::runtime_error("not foreseen");
     if (sample.image.count() == 0) throw BadSample(sample.id, "cut off");
     return sample;
   }
@@ -44,6 +49,15 @@ Sample bad(const std::string& id) {
   Sample sample;
   sample.id = id;
   return sample;
+}
+
+TEST(DataCheck, WhateverGoesWrongWithOneSampleIsItsFault) {
+  const DataReport report = check_dataset(FixedDataset({bad("too large"), bad("odd"), row("z", {255, 0}, {0, 0})}), 2, {});
+  ASSERT_EQ(report.faults.size(), 2U);
+  EXPECT_EQ(report.faults[0].id, "too large");
+  EXPECT_NE(report.faults[0].reason.find("not enough memory"), std::string::npos);
+  EXPECT_EQ(report.faults[1].reason, "not foreseen");
+  EXPECT_EQ(report.images.size(), 1U);
 }
 
 TEST(DataCheck, CountsWorkedOutByHand) {
@@ -124,14 +138,9 @@ TEST(DataCheck, ThreadsDoNotChangeTheReport) {
   EXPECT_EQ(last, 30);
 }
 
-class ThrowingDataset : public FixedDataset {
- public:
-  ThrowingDataset() : FixedDataset({bad("x"), bad("y")}) {}
-  Sample get(int64_t) const override { fail("the disk is gone"); }
-};
-
-TEST(DataCheck, OtherErrorsEndIt) {
-  EXPECT_THROW(check_dataset(ThrowingDataset(), 3, {}), Error);
+TEST(DataCheck, AnErrorThatIsNoSamplesEndsIt) {
+  const FixedDataset data({bad("x"), bad("y")});
+  EXPECT_THROW(check_dataset(data, 3, [](int64_t) { fail("the terminal is gone"); }), Error);
   EXPECT_EQ(check_dataset(FixedDataset({}), 3, {}).checked, 0);
 }
 

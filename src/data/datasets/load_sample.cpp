@@ -28,6 +28,7 @@ DecodeOptions decode_options(const DataConfig& config) {
   DecodeOptions options;
   options.channels = static_cast<int>(config.channels);
   options.exif_orientation = config.exif_orientation;
+  options.max_pixels = static_cast<uint64_t>(config.max_pixels);
   return options;
 }
 
@@ -49,29 +50,32 @@ Sample load_image_sample(const std::string& id, const fs::path& path, const Deco
 }
 
 LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, const std::string& name, const LabelConfig& rules,
-                     int num_classes, bool exif_orientation) {
+                     int num_classes, const DecodeOptions& options) {
   try {
-    return apply_label_rules(decode_mask(bytes, exif_orientation), rules, num_classes);
+    return apply_label_rules(decode_mask(bytes, options.exif_orientation, options.max_pixels), rules, num_classes);
   } catch (const Error& error) {
     throw_bad_sample(id, name, error);
   }
 }
 
 LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
-                     bool exif_orientation) {
-  return load_labels(id, read_sample_file(id, path), path.string(), rules, num_classes, exif_orientation);
+                     const DecodeOptions& options) {
+  return load_labels(id, read_sample_file(id, path), path.string(), rules, num_classes, options);
+}
+
+void check_mask_size(const Sample& sample, Size mask, const std::string& image_name, const std::string& labels_name) {
+  const Size image = sample.image.size();
+  if (image == mask) return;
+  // Annotation tools that ignore the EXIF tag draw masks on the unturned photo: the one mismatch with a known cure.
+  const bool turned = image == Size{mask.width, mask.height};
+  throw BadSample(sample.id,
+                  fmt::format("mask {} is {} x {}, image {} is {} x {} (height x width); they must be of one size{}",
+                              labels_name, mask.height, mask.width, image_name, image.height, image.width,
+                              turned ? "; if the photo is turned by its EXIF tag, set data.exif_orientation=false" : ""));
 }
 
 void attach_labels(Sample& sample, LabelMap labels, const std::string& image_name, const std::string& labels_name) {
-  const Size image = sample.image.size(), mask = labels.size();
-  if (image != mask) {
-    // Annotation tools that ignore the EXIF tag draw masks on the unturned photo: the one mismatch with a known cure.
-    const bool turned = image == Size{mask.width, mask.height};
-    throw BadSample(sample.id,
-                    fmt::format("mask {} is {} x {}, image {} is {} x {} (height x width); they must be of one size{}",
-                                labels_name, mask.height, mask.width, image_name, image.height, image.width,
-                                turned ? "; if the photo is turned by its EXIF tag, set data.exif_orientation=false" : ""));
-  }
+  check_mask_size(sample, labels.size(), image_name, labels_name);
   sample.labels = std::move(labels);
 }
 

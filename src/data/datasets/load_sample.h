@@ -21,9 +21,13 @@ Sample load_image_sample(const std::string& id, std::span<const uint8_t> bytes, 
 Sample load_image_sample(const std::string& id, const fs::path& path, const DecodeOptions& options);
 
 LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, const std::string& name, const LabelConfig& rules,
-                     int num_classes, bool exif_orientation);
+                     int num_classes, const DecodeOptions& options);
 LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
-                     bool exif_orientation);
+                     const DecodeOptions& options);
+
+// Throws BadSample unless a mask of the size `mask` fits the sample's image; the names are as for attach_labels. For masks
+// that are drawn: what a file says about their size is compared before memory is taken for them.
+void check_mask_size(const Sample& sample, Size mask, const std::string& image_name, const std::string& labels_name);
 
 // Joins labels to their image; the names say where both came from when the sizes differ.
 void attach_labels(Sample& sample, LabelMap labels, const std::string& image_name, const std::string& labels_name);

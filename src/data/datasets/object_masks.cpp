@@ -26,24 +26,25 @@ Shown values_of(const RawMask& mask, int32_t unlabelled) {
   return objects ? Shown::kObjects : Shown::kNothing;
 }
 
-std::optional<RawMask> read_mask(const FilePair& pair) {
+std::optional<RawMask> read_mask(const FilePair& pair, uint64_t max_pixels) {
   if (pair.mask.empty()) return std::nullopt;
   try {
-    return decode_mask(read_bytes(pair.mask));
-  } catch (const Error&) {
+    return decode_mask(read_bytes(pair.mask), true, max_pixels);
+  } catch (const std::exception&) {
     return std::nullopt;  // a bad sample, which is told of where it is used
   }
 }
 
 }  // namespace
 
-void refuse_unmarked_objects(std::span<const FilePair> pairs, const LabelConfig& rules, std::span<const std::string> classes) {
+void refuse_unmarked_objects(std::span<const FilePair> pairs, const LabelConfig& rules, std::span<const std::string> classes,
+                             uint64_t max_pixels) {
   if (classes.size() != 2 || rules.binary || !rules.colors.empty()) return;
   const size_t looked_at = std::min(pairs.size(), kMasksLookedAt);
   size_t read = 0;
   std::optional<int32_t> objects;
   for (size_t i = 0; i < looked_at; ++i) {
-    const std::optional<RawMask> mask = read_mask(pairs[i * pairs.size() / looked_at]);
+    const std::optional<RawMask> mask = read_mask(pairs[i * pairs.size() / looked_at], max_pixels);
     if (!mask) continue;
     ++read;
     const std::optional<int32_t> unlabelled = value_left_out(*mask, rules, static_cast<int>(classes.size()));

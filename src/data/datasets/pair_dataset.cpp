@@ -14,13 +14,13 @@ Sample PairDataset::get(int64_t index) const {
   const FilePair& pair = pairs_.at(static_cast<size_t>(index));
   if (pair.mask.empty()) throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
   Sample sample = load_image_sample(pair.stem, pair.image, options_);
-  LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size(), options_.exif_orientation);
+  LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size(), options_);
   attach_labels(sample, std::move(labels), pair.image.string(), pair.mask.string());
   return sample;
 }
 
 void PairDataset::check_labels() const {
-  refuse_unmarked_objects(pairs_, rules_, classes_.names);
+  refuse_unmarked_objects(pairs_, rules_, classes_.names, options_.max_pixels);
 }
 
 }  // namespace tessera

@@ -9,8 +9,13 @@
 namespace tessera {
 namespace {
 
-constexpr double kScale = 5.0;
-constexpr double kLargestCoordinate = 1e5;  // keeps a damaged file from asking for gigabytes of boundary points
+constexpr int kGrid = 5;  // grid points to a pixel
+constexpr int kCentre = 2;
+constexpr double kScale = kGrid;
+constexpr double kLargestCoordinate = 1e5;
+// The finest outline of a scan of 20,000 columns crosses each of them some hundred times.
+constexpr size_t kMaxCrossings = size_t{1} << 25;
+constexpr size_t kCrossingsKept = size_t{1} << 18;
 
 struct Point {
   int x = 0;
@@ -22,41 +27,84 @@ int to_grid(double coordinate) {
   return static_cast<int>(kScale * coordinate + 0.5);
 }
 
-// Appends the grid points from a to b, both included. The points of an edge must not depend on its direction, so each edge
-// is computed from its lower end and, if need be, listed backwards.
-void walk_edge(Point a, Point b, std::vector<Point>& points) {
-  const int dx = std::abs(b.x - a.x), dy = std::abs(b.y - a.y);
-  const bool along_x = dx >= dy;
-  const bool backwards = along_x ? a.x > b.x : a.y > b.y;
-  if (backwards) std::swap(a, b);
-  const int steps = along_x ? dx : dy;
-  const double slope = steps == 0 ? 0.0 : (along_x ? static_cast<double>(b.y - a.y) : static_cast<double>(b.x - a.x)) / steps;
-  for (int i = 0; i <= steps; ++i) {
-    const int t = backwards ? steps - i : i;
-    if (along_x) {
-      points.push_back({a.x + t, static_cast<int>(a.y + slope * t + 0.5)});
+// The grid points from one corner to the next. They must not depend on the direction, so each edge is computed from its lower
+// end along the axis it is longer on.
+class Edge {
+ public:
+  Edge(Point a, Point b) : along_x_(std::abs(b.x - a.x) >= std::abs(b.y - a.y)) {
+    if (along_x_ ? a.x > b.x : a.y > b.y) std::swap(a, b);
+    begin_ = a;
+    steps_ = along_x_ ? b.x - a.x : b.y - a.y;
+    if (steps_ > 0) slope_ = static_cast<double>(along_x_ ? b.y - a.y : b.x - a.x) / steps_;
+  }
+
+  Point at(int t) const {
+    if (along_x_) return {begin_.x + t, static_cast<int>(begin_.y + slope_ * t + 0.5)};
+    return {static_cast<int>(begin_.x + slope_ * t + 0.5), begin_.y + t};
+  }
+  int leftmost() const { return std::min(at(0).x, at(steps_).x); }
+  int rightmost() const { return std::max(at(0).x, at(steps_).x); }
+
+  // The lower of the two y between which the edge steps from x = left to left + 1; leftmost() <= left < rightmost(). x never
+  // turns back, so a steep edge of a million points is searched, not walked.
+  int step_y(int left) const {
+    int first = 1;  // the first point on the other side of the step
+    if (along_x_) {
+      first = left - begin_.x + 1;
     } else {
-      points.push_back({static_cast<int>(a.x + slope * t + 0.5), a.y + t});
+      int last = steps_;
+      while (first < last) {
+        const int middle = first + (last - first) / 2;
+        const bool beyond = slope_ > 0 ? at(middle).x > left : at(middle).x <= left;
+        beyond ? last = middle : first = middle + 1;
+      }
+    }
+    return std::min(at(first - 1).y, at(first).y);
+  }
+
+ private:
+  Point begin_;
+  bool along_x_;
+  int steps_ = 0;
+  double slope_ = 0;
+};
+
+// Sorts and removes pairs of equals: two crossings at one place leave the parity as it is. At most one per pixel is left.
+void keep_odd(std::vector<int64_t>& crossings) {
+  std::sort(crossings.begin(), crossings.end());
+  size_t kept = 0;
+  for (size_t i = 0; i < crossings.size(); ++i) {
+    if (kept > 0 && crossings[kept - 1] == crossings[i]) {
+      --kept;
+    } else {
+      crossings[kept++] = crossings[i];
     }
   }
+  crossings.resize(kept);
 }
 
-// Where the boundary crosses the centre lines of pixel columns, as column-major positions: the parity of crossings up to a
-// pixel says whether it is inside.
-std::vector<int64_t> find_crossings(const std::vector<Point>& points, Size size) {
+// Where the boundary crosses the centre lines of pixel columns, as column-major positions in order: the parity of crossings up
+// to a pixel says whether it is inside. Only the columns of the image are looked at, and memory is bounded by its pixels. The
+// centre line of column c lies between the grid's x = 5 c + 2 and the next.
+std::vector<int64_t> find_crossings(const std::vector<Point>& corners, Size size) {
   std::vector<int64_t> crossings;
-  for (size_t i = 1; i < points.size(); ++i) {
-    const Point& before = points[i - 1];
-    const Point& now = points[i];
-    if (now.x == before.x) continue;
-    const int left = now.x < before.x ? now.x : now.x - 1;
-    const double column = (left + 0.5) / kScale - 0.5;
-    if (std::floor(column) != column || column < 0 || column > size.width - 1) continue;
-    const double row = (std::min(now.y, before.y) + 0.5) / kScale - 0.5;
-    const double clipped = std::ceil(std::clamp(row, 0.0, static_cast<double>(size.height)));
-    crossings.push_back(static_cast<int64_t>(column) * size.height + static_cast<int64_t>(clipped));
+  size_t found = 0, next_tidying = kCrossingsKept;
+  for (size_t i = 0; i < corners.size(); ++i) {
+    const Edge edge(corners[i], corners[(i + 1) % corners.size()]);
+    const int first = edge.leftmost() <= kCentre ? 0 : (edge.leftmost() - kCentre + kGrid - 1) / kGrid;
+    for (int column = first; column < size.width && kGrid * column + kCentre < edge.rightmost(); ++column) {
+      const double row = (edge.step_y(kGrid * column + kCentre) + 0.5) / kScale - 0.5;
+      const double clipped = std::ceil(std::clamp(row, 0.0, static_cast<double>(size.height)));
+      crossings.push_back(int64_t{column} * size.height + static_cast<int64_t>(clipped));
+      ++found;
+    }
+    TSR_CHECK(found <= kMaxCrossings,
+              "polygon crosses columns of pixels more than {} times; it is damaged, or was made to be slow", kMaxCrossings);
+    if (crossings.size() < next_tidying) continue;
+    keep_odd(crossings);
+    next_tidying = 2 * crossings.size() + kCrossingsKept;
   }
-  std::sort(crossings.begin(), crossings.end());
+  keep_odd(crossings);
   return crossings;
 }
 
@@ -71,11 +119,9 @@ std::vector<PixelRun> fill_polygon(std::span<const double> xy, Size size) {
               "polygon has the point ({}, {}), far outside any image", xy[i], xy[i + 1]);
     corners.push_back({to_grid(xy[i]), to_grid(xy[i + 1])});
   }
-  std::vector<Point> points;
-  for (size_t i = 0; i < corners.size(); ++i) walk_edge(corners[i], corners[(i + 1) % corners.size()], points);
 
   // A crossing at the very end (below the last column) has no partner; the image's end closes the run.
-  std::vector<int64_t> crossings = find_crossings(points, size);
+  std::vector<int64_t> crossings = find_crossings(corners, size);
   const int64_t pixels = int64_t{size.height} * size.width;
   if (crossings.size() % 2 != 0) crossings.push_back(pixels);
   std::vector<PixelRun> runs;

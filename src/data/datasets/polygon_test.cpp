@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 
 #include "core/error.h"
@@ -26,6 +27,25 @@ TEST(Polygon, EqualsPycocotoolsBitForBit) {
 TEST(Polygon, SquareCoversItsPixels) {
   // Columns 1 and 2, rows 1 and 2 of a 4 x 4 image.
   EXPECT_EQ(fill_polygon(std::vector<double>{1, 1, 3, 1, 3, 3, 1, 3}, {4, 4}), (std::vector<PixelRun>{{5, 7}, {9, 11}}));
+}
+
+// Steep edges from far above to far below, of which the image sees a piece; by hand from the rules of the header.
+TEST(Polygon, EdgesFarOutsideAreCutOff) {
+  EXPECT_EQ(fill_polygon(std::vector<double>{1, -1e5, 3, -1e5, 3, 1e5, 1, 1e5}, {4, 4}), (std::vector<PixelRun>{{4, 12}}));
+  EXPECT_EQ(fill_polygon(std::vector<double>{-1e5, 1, 1e5, 1, 1e5, 3, -1e5, 3}, {4, 3}),
+            (std::vector<PixelRun>{{1, 3}, {5, 7}, {9, 11}}));
+}
+
+// 10 MB and 17 ms for each of these edges, before only the image's columns were looked at.
+TEST(Polygon, ManyPointsFarOutsideTakeNoTime) {
+  std::vector<double> xy;
+  for (int i = 0; i < 20'000; ++i) {
+    xy.push_back(i % 2 == 0 ? -1e5 : 1e5);
+    xy.push_back(i % 3 == 0 ? 1e5 : -1e5 + i);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_LE(fill_polygon(xy, {32, 32}).size(), 32U * 16U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST(Polygon, RejectsWhatIsNoPolygon) {

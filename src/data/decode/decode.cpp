@@ -86,10 +86,12 @@ FileFormat detect_format(std::span<const uint8_t> bytes) {
 
 Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options) {
   switch (detect_format(bytes)) {
-    case FileFormat::kJpeg: return to_channels(decode_jpeg(bytes, options.exif_orientation), options.channels);
-    case FileFormat::kPng: return to_channels(decode_png(bytes, options.exif_orientation), options.channels);
+    case FileFormat::kJpeg:
+      return to_channels(decode_jpeg(bytes, options.exif_orientation, options.max_pixels), options.channels);
+    case FileFormat::kPng:
+      return to_channels(decode_png(bytes, options.exif_orientation, options.max_pixels), options.channels);
     case FileFormat::kTiff: {
-      Image image = to_channels(decode_tiff(bytes), options.channels);
+      Image image = to_channels(decode_tiff(bytes, options.max_pixels), options.channels);
       check_finite(image);
       return image;
     }

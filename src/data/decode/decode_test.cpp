@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "support/messages.h"
 #include "support/pillow.h"
 
 namespace tessera {
@@ -81,6 +82,17 @@ TEST(Decode, FormatIsFoundByMagicBytes) {
   EXPECT_EQ(detect_format(pillow_image("jpeg_l")), FileFormat::kJpeg);
   EXPECT_EQ(detect_format(pillow_image("png_l")), FileFormat::kPng);
   EXPECT_EQ(detect_format(pillow_image("tiff_l")), FileFormat::kTiff);
+}
+
+TEST(Decode, MorePixelsThanAllowedAreRefusedByTheHeader) {
+  for (const char* name : {"png_rgba", "jpeg_420"}) {
+    const auto file = testing::pillow_image(name);
+    const Image image = decode_image(file, {});
+    const auto pixels = static_cast<uint64_t>(image.height) * static_cast<uint64_t>(image.width);
+    EXPECT_NO_THROW(decode_image(file, {.max_pixels = pixels})) << name;
+    EXPECT_CONTAINS(testing::message_of([&] { decode_image(file, {.max_pixels = pixels - 1}); }),
+                    fmt::format("set data.max_pixels={}", pixels));
+  }
 }
 
 }  // namespace

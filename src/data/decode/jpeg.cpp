@@ -126,12 +126,12 @@ int saved_orientation(const jpeg_decompress_struct& jpeg) {
 
 }  // namespace
 
-Raster decode_jpeg(std::span<const uint8_t> bytes, bool exif_orientation) {
+Raster decode_jpeg(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
   JpegReader reader(bytes);
   jpeg_decompress_struct& jpeg = *reader;
   if (exif_orientation) jpeg_save_markers(&jpeg, JPEG_APP0 + 1, 0xFFFF);
   jpeg_read_header(&jpeg, TRUE);
-  check_dimensions("JPEG", jpeg.image_width, jpeg.image_height, static_cast<uint64_t>(jpeg.num_components), 1);
+  check_dimensions("JPEG", jpeg.image_width, jpeg.image_height, static_cast<uint64_t>(jpeg.num_components), 1, max_pixels);
   const uint64_t pixels = uint64_t{jpeg.image_width} * jpeg.image_height;
   TSR_CHECK(jpeg.arith_code || pixels / kMaxPixelsPerByte <= bytes.size(),
             "JPEG is truncated: it says {} x {} pixels, which {} bytes cannot hold; get it again", jpeg.image_width,

@@ -10,10 +10,10 @@
 namespace tessera {
 namespace {
 
-Raster decode_labels(std::span<const uint8_t> bytes, bool exif_orientation) {
+Raster decode_labels(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
   switch (detect_format(bytes)) {
-    case FileFormat::kPng: return decode_png(bytes, exif_orientation);
-    case FileFormat::kTiff: return decode_tiff(bytes);
+    case FileFormat::kPng: return decode_png(bytes, exif_orientation, max_pixels);
+    case FileFormat::kTiff: return decode_tiff(bytes, max_pixels);
     case FileFormat::kJpeg: break;
   }
   fail(
@@ -39,8 +39,8 @@ std::vector<int32_t> packed_colors(const std::vector<uint8_t>& pixels, size_t ch
 
 }  // namespace
 
-RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation) {
-  Raster raster = decode_labels(bytes, exif_orientation);
+RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
+  Raster raster = decode_labels(bytes, exif_orientation, max_pixels);
   const Image& image = raster.image;
   TSR_CHECK(!raster.with_sign,
             "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);

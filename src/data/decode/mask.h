@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/image.h"
+#include "data/decode/raster.h"
 
 namespace tessera {
 
@@ -19,7 +20,8 @@ struct RawMask {
 
 // PNG or TIFF. A palette gives its INDEX, not its colour; grey of 1 to 16 bits gives the stored value; alpha is dropped. A PNG
 // is turned as its EXIF tag says where asked, a TIFF always by its own: as their images are.
-// Throws Error for JPEG, whose compression invents values between the labels, and for files that are no label image.
-RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation = true);
+// Throws Error for JPEG, whose compression invents values between the labels, and for files that are no label image or say that
+// they have more than `max_pixels`.
+RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation = true, uint64_t max_pixels = kMaxPixels);
 
 }  // namespace tessera

@@ -114,7 +114,7 @@ void store_pixels(Raster& raster, std::vector<uint8_t> packed) {
 
 }  // namespace
 
-Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif) {
+Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_pixels) {
   const Context png(spng_ctx_new(0), spng_ctx_free);
   TSR_CHECK(png != nullptr, "PNG cannot be decoded: out of memory");
   spng_set_chunk_limits(png.get(), kMaxChunk, kMaxChunk);
@@ -133,7 +133,8 @@ Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif) {
   raster.kind = kind_of(header.color_type);
   raster.bits = header.bit_depth;
   const int channels = channels_of(raster.kind);
-  check_dimensions("PNG", header.width, header.height, static_cast<uint64_t>(channels), header.bit_depth == 16 ? 4 : 1);
+  check_dimensions("PNG", header.width, header.height, static_cast<uint64_t>(channels), header.bit_depth == 16 ? 4 : 1,
+                   max_pixels);
   raster.image.height = static_cast<int>(header.height);
   raster.image.width = static_cast<int>(header.width);
   raster.image.channels = channels;

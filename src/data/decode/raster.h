@@ -23,7 +23,9 @@ struct Raster {
 inline constexpr uint64_t kMaxPixels = uint64_t{1} << 30;
 inline constexpr uint64_t kMaxDecodedBytes = uint64_t{1} << 32;
 
-// Throws unless the sizes in a header are above zero and below the limits. `bytes_per_value`: after decoding.
-void check_dimensions(std::string_view format, uint64_t width, uint64_t height, uint64_t channels, uint64_t bytes_per_value);
+// Throws unless the sizes in a header are above zero and below the limits. `bytes_per_value`: after decoding. `max_pixels` is
+// the user's own limit (data.max_pixels), beside the fixed ones.
+void check_dimensions(std::string_view format, uint64_t width, uint64_t height, uint64_t channels, uint64_t bytes_per_value,
+                      uint64_t max_pixels = kMaxPixels);
 
 }  // namespace tessera

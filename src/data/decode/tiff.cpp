@@ -26,12 +26,12 @@ void check_same(const TiffPage& first, const TiffPage& page, size_t number) {
 }
 
 // Walks the directories once, reading tags only.
-std::vector<NumberedPage> list_pages(const TiffFile& file) {
+std::vector<NumberedPage> list_pages(const TiffFile& file, uint64_t max_pixels) {
   std::vector<NumberedPage> pages;
   size_t channels = 0;
   for (tdir_t number = 0;; ++number) {
     if (!is_auxiliary_page(file)) {
-      pages.push_back({number, read_tiff_page(file)});
+      pages.push_back({number, read_tiff_page(file, max_pixels)});
       const TiffPage& page = pages.back().tags;
       check_same(pages.front().tags, page, size_t{number} + 1);
       check_tiff_plausible(file, page);
@@ -71,13 +71,13 @@ void invert(Image& image, int bits) {
 
 }  // namespace
 
-Raster decode_tiff(std::span<const uint8_t> bytes) {
+Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels) {
   const TiffFile file(bytes);
-  const std::vector<NumberedPage> pages = list_pages(file);
+  const std::vector<NumberedPage> pages = list_pages(file, max_pixels);
   const TiffPage& first = pages.front().tags;
   size_t channels = 0;
   for (const NumberedPage& page : pages) channels += page.tags.samples;
-  check_dimensions("TIFF", first.width, first.height, channels, first.as_bytes() ? 1 : 4);
+  check_dimensions("TIFF", first.width, first.height, channels, first.as_bytes() ? 1 : 4, max_pixels);
 
   Raster raster;
   raster.kind = pages.size() == 1 ? first.kind() : ColorKind::kStack;

@@ -70,7 +70,7 @@ ColorKind TiffPage::kind() const {
   }
 }
 
-TiffPage read_tiff_page(const TiffFile& file) {
+TiffPage read_tiff_page(const TiffFile& file, uint64_t max_pixels) {
   TiffPage page;
   TIFFGetField(file.get(), TIFFTAG_IMAGEWIDTH, &page.width);
   TIFFGetField(file.get(), TIFFTAG_IMAGELENGTH, &page.height);
@@ -89,7 +89,7 @@ TiffPage read_tiff_page(const TiffFile& file) {
   TSR_CHECK(page.samples >= 1 && page.samples <= kMaxSamples,
             "TIFF says {} samples per pixel: expected 1 to {}; the file is damaged, or must be split", page.samples,
             kMaxSamples);
-  check_dimensions("TIFF", page.width, page.height, page.samples, page.as_bytes() ? 1 : 4);
+  check_dimensions("TIFF", page.width, page.height, page.samples, page.as_bytes() ? 1 : 4, max_pixels);
   check_depth(page);
   check_photometric(page);
   return page;

@@ -23,8 +23,8 @@ struct TiffPage {
   ColorKind kind() const;
 };
 
-// Throws Error naming the tag that cannot be used.
-TiffPage read_tiff_page(const TiffFile& file);
+// Throws Error naming the tag that cannot be used, and for a page of more than `max_pixels`.
+TiffPage read_tiff_page(const TiffFile& file, uint64_t max_pixels);
 
 // True for previews and transparency masks that accompany a picture.
 bool is_auxiliary_page(const TiffFile& file);

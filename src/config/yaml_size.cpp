@@ -1,0 +1,114 @@
+#include "config/yaml_size.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/parser.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <sstream>
+#include <unordered_map>
+#include <vector>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+constexpr uint64_t kMaxValues = 1'000'000;
+constexpr uint64_t kMaxTextBytes = uint64_t{64} << 20;
+
+// What a value unfolds to. No sum overflows: each is compared with the limits before it is added to another.
+struct Extent {
+  uint64_t values = 0;
+  uint64_t text = 0;
+};
+
+// Adds up the extents while yaml-cpp walks through the text, before it builds anything.
+class ExtentCounter final : public YAML::EventHandler {
+ public:
+  explicit ExtentCounter(const std::string& name) : name_(name) {}
+
+  // Whether the last document holds nothing.
+  bool is_empty() const { return is_empty_; }
+
+  void OnDocumentStart(const YAML::Mark&) override {
+    open_.assign(1, {});
+    is_empty_ = true;
+    finished_.clear();
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const bool is_root = open_.size() == 1;
+    add(mark, anchor, {1, 0});
+    if (is_root) is_empty_ = true;
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string& value) override {
+    add(mark, anchor, {1, value.size()});
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto target = finished_.find(anchor);
+    if (target == finished_.end()) fail_usage("{}: the alias stands within the value that it names", place(mark));
+    add(mark, YAML::NullAnchor, target->second);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    open_.push_back({mark, anchor, {1, 0}});
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    open_.push_back({mark, anchor, {1, 0}});
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    YAML::Mark mark;
+    YAML::anchor_t anchor = YAML::NullAnchor;
+    Extent extent;
+  };
+
+  std::string place(const YAML::Mark& mark) const {
+    return name_.empty() ? "command line" : fmt::format("{}:{}", name_, mark.line + 1);
+  }
+
+  void add(const YAML::Mark& mark, YAML::anchor_t anchor, Extent extent) {
+    if (anchor != YAML::NullAnchor) finished_[anchor] = extent;
+    is_empty_ = false;
+    Extent& sum = open_.back().extent;
+    sum.values += extent.values;
+    sum.text += extent.text;
+    if (sum.values > kMaxValues)
+      fail_usage(
+          "{}: the config has more than {} values, aliases (*name) counted as what they stand for; it was made to fill "
+          "the memory, or is no config",
+          place(mark), kMaxValues);
+    if (sum.text > kMaxTextBytes)
+      fail_usage(
+          "{}: the config has more than {} MiB of text, aliases (*name) counted as what they stand for; it was made to "
+          "fill the memory, or is no config",
+          place(mark), kMaxTextBytes >> 20);
+  }
+
+  void close() {
+    const Open done = open_.back();
+    open_.pop_back();
+    add(done.mark, done.anchor, done.extent);
+  }
+
+  const std::string& name_;
+  bool is_empty_ = true;
+  std::vector<Open> open_;  // the document, and the lists and groups that are not closed yet
+  std::unordered_map<YAML::anchor_t, Extent> finished_;
+};
+
+}  // namespace
+
+void check_yaml_size(const std::string& text, const std::string& name) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  ExtentCounter counter(name);
+  // As YAML::LoadAll does: at a ',' between groups the parser reports one empty document after the other, without end.
+  while (parser.HandleNextDocument(counter) && !counter.is_empty()) {
+  }
+}
+
+}  // namespace tessera

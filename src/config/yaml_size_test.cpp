@@ -1,0 +1,81 @@
+#include "config/yaml_size.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "config/node.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "support/fixtures.h"
+#include "support/messages.h"
+
+namespace tessera {
+namespace {
+
+using testing::message_of;
+
+// Each level holds the one before ten times.
+std::string bomb(int levels) {
+  std::string text = "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < levels; ++i) {
+    text += fmt::format("l{}: &l{} [", i, i);
+    for (int k = 0; k < 10; ++k) text += fmt::format("{}*l{}", k == 0 ? "" : ", ", i - 1);
+    text += "]\n";
+  }
+  return text;
+}
+
+TEST(YamlSize, AliasesThatUnfoldAreRefusedByLineAtOnce) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_CONTAINS(message_of<UsageError>([] { parse_config(bomb(40), "bomb.yaml"); }),
+                  "bomb.yaml:6: the config has more than 1000000 values");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST(YamlSize, LongTextBehindAliasesIsRefused) {
+  std::string text = "a: &a " + std::string(1 << 20, 'x') + "\nb: [";
+  for (int i = 0; i < 100; ++i) text += "*a, ";
+  EXPECT_CONTAINS(message_of<UsageError>([&] { parse_config(text + "1]\n", "long.yaml"); }),
+                  "long.yaml:2: the config has more than 64 MiB of text");
+}
+
+TEST(YamlSize, AnOverrideIsBoundedToo) {
+  std::string value = "[&a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
+  for (char c = 'b'; c < 'k'; ++c) {
+    value += fmt::format(", &{} [", c);
+    for (int k = 0; k < 10; ++k) value += fmt::format("*{} , ", static_cast<char>(c - 1));
+    value += "0]";
+  }
+  Node root;
+  EXPECT_CONTAINS(message_of<UsageError>([&] { apply_override(root, "data.classes=" + value + "]"); }), "more than 1000000");
+}
+
+TEST(YamlSize, AnAliasOfItselfIsRefused) {
+  EXPECT_CONTAINS(message_of<UsageError>([] { parse_config("a: &a [1, *a]", "c.yaml"); }), "c.yaml:1: the alias stands within");
+}
+
+TEST(YamlSize, AliasesOfUsualSizeAreRead) {
+  const Node node = parse_config(bomb(4), "c.yaml");
+  EXPECT_EQ(node.find("l3")->list[9].list[9].list[9].list[9].scalar, "x");
+}
+
+// Found by fuzzing: yaml-cpp's parser stays at the ',' and reports empty documents for ever.
+TEST(YamlSize, AStrayCommaComesToAnEnd) {
+  check_yaml_size("# S pixels.\n,model:\n  name: x, decoder: y}\n", "c.yaml");
+  check_yaml_size(",", "c.yaml");
+}
+
+TEST(YamlSize, BasesThatMultiplyAreRefused) {
+  const testing::TempFolder folder;
+  write_file(folder / "0.yaml", std::string_view("train: {seed: 1}\n"));
+  for (int i = 1; i <= 12; ++i) {
+    std::string names;
+    for (int k = 0; k < 10; ++k) names += fmt::format("{}.yaml, ", i - 1);
+    write_file(folder / fmt::format("{}.yaml", i), fmt::format("base: [{}]\n", names.substr(0, names.size() - 2)));
+  }
+  EXPECT_CONTAINS(message_of<UsageError>([&] { load_config(folder / "12.yaml"); }), "more than 1000 'base' files");
+}
+
+}  // namespace
+}  // namespace tessera
