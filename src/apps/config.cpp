@@ -48,7 +48,7 @@ void explain(const ConfigArguments& arguments, const std::string& key) {
     if (line.key != key) continue;
     const Node* set = find_path(node, key);
     const bool older = !line.alias_of.empty() && set != nullptr && set->kind != Node::Kind::kNull;
-    fmt::print("{}{}{}\n  {}\n", key, line.is_group ? "" : ": ", older ? ConfigWriter::text_of(*set) : line.value, line.help);
+    fmt::print("{}{}{}\n  {}\n", key, line.is_group ? "" : ": ", older ? ConfigWriter().text_of(*set) : line.value, line.help);
     if (!line.is_group) fmt::print("  type    {}{}{}\n", line.type, line.range.empty() ? "" : ", ", line.range);
     fmt::print("  set by  {}\n", set_by(node, key, lines));
     return;

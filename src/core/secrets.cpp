@@ -11,9 +11,16 @@ namespace {
 constexpr size_t kShortestSecret = 6;
 constexpr std::string_view kWordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
+// A longer value may hold a shorter one.
+struct LongestFirst {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  }
+};
+
 struct Noted {
   std::mutex mutex;
-  std::map<std::string, std::string, std::greater<>> variables;  // by value; of two that begin alike the longer comes first
+  std::map<std::string, std::string, LongestFirst> variables;  // by value
 };
 
 Noted& noted() {
@@ -25,8 +32,31 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
+// "ab${X}" -> "***${X}"
+std::string mask_literals(std::string_view text) {
+  std::string masked;
+  while (!text.empty()) {
+    const size_t begin = std::min(text.find("${"), text.size()), close = text.find('}', begin);
+    const size_t end = close == std::string_view::npos ? begin : close + 1;
+    if (begin > 0 || end == begin) masked += kMasked;
+    masked += text.substr(begin, end - begin);
+    if (end == begin) break;
+    text.remove_prefix(end);
+  }
+  return masked;
+}
+
 bool names_variable(std::string_view text) {
   return text.find("${") != std::string_view::npos;
+}
+
+// "user:password". The user's name stays beside a password that is a variable; alone it may be a token.
+std::string mask_user(std::string_view text) {
+  const size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view user = text.substr(0, colon), password = text.substr(std::min(colon + 1, text.size()));
+  if (!names_variable(text)) return std::string(kMasked);
+  const std::string shown = names_variable(password) ? std::string(user) : mask_literals(user);
+  return colon == text.size() ? shown : shown + ":" + mask_literals(password);
 }
 
 // "name=value" of a query or a fragment.
@@ -35,12 +65,11 @@ std::string mask_parameter(std::string_view parameter) {
                                                            "resolve", "rev", "revision", "sha256", "v",      "version"};
   constexpr size_t kLongestPlain = 64;  // of a SHA-256
   const size_t equals = parameter.find('=');
-  if (parameter.empty() || names_variable(parameter)) return std::string(parameter);
-  if (equals == std::string_view::npos) return std::string(kMasked);
+  if (equals == std::string_view::npos) return mask_literals(parameter);
   const std::string_view name = parameter.substr(0, equals), value = parameter.substr(equals + 1);
   const bool plain = value.size() <= kLongestPlain && value.find_first_not_of(kWordLetters) == std::string_view::npos;
   if (value.empty() || (plain && std::find(kPlain.begin(), kPlain.end(), name) != kPlain.end())) return std::string(parameter);
-  return std::string(name) + "=" + std::string(kMasked);
+  return std::string(name) + "=" + mask_literals(value);
 }
 
 // "?a=1&b=2" or "#a=1".
@@ -60,7 +89,7 @@ std::string mask_url(std::string_view url) {
   const size_t path = std::min(url.find_first_of("/?#"), url.size());
   std::string masked;
   if (const size_t at = url.substr(0, path).rfind('@'); at != std::string_view::npos) {
-    masked = names_variable(url.substr(0, at)) ? std::string(url.substr(0, at)) : std::string(kMasked);
+    masked = mask_user(url.substr(0, at));
     url.remove_prefix(at);
   }
   const size_t query = std::min(url.find_first_of("?#"), url.size());

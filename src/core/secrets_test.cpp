@@ -26,6 +26,14 @@ TEST(Secrets, WhatIsNoCredentialStays) {
   EXPECT_EQ(mask_urls("https://host/x?raw=" + sum + sum), "https://host/x?raw=***");
 }
 
+TEST(Secrets, WhatStandsBesideAVariableIsMasked) {
+  EXPECT_EQ(mask_urls("https://me:${PW}@h/m"), "https://me:${PW}@h/m");
+  EXPECT_EQ(mask_urls("https://${ME}:w0rd@h/m"), "https://${ME}:***@h/m");
+  EXPECT_EQ(mask_urls("https://ab${ME}@h/m"), "https://***${ME}@h/m");
+  EXPECT_EQ(mask_urls("https://h/m?t=ab${X}cd"), "https://h/m?t=***${X}***");
+  EXPECT_EQ(mask_urls("https://h/m?t=ab${X"), "https://h/m?t=***");
+}
+
 TEST(Secrets, UrlsAreFoundWithinASentence) {
   EXPECT_EQ(mask_urls("cannot download 'http://a:b@h/m?t=1': gone; see https://h/x?k=2, or http://h."),
             "cannot download 'http://***@h/m?t=***': gone; see https://h/x?k=***, or http://h.");
