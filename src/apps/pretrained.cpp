@@ -27,8 +27,8 @@ void list_pretrained(const PretrainedArguments& arguments) {
     const WeightSource source = find_source(std::string(entry.name));
     const bool here = is_cached(source);
     if (!arguments.json) {
-      fmt::print("{:<46} {:<9} {:<7} {}\n", entry.name, entry.sha256().empty() ? "-" : entry.sha256(), here ? "yes" : "-",
-                 entry.fits);
+      fmt::print("{:<46} {:<9} {:<7} {}\n", entry.name, entry.sha256().empty() ? "-" : entry.sha256().substr(0, 8),
+                 here ? "yes" : "-", entry.fits);
       continue;
     }
     all.push_back({{"name", entry.name},
