@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/secrets.h"
 #include "core/suggest.h"
 #include "core/version.h"
 #include "tensor/cpu_allocator.h"
@@ -88,7 +89,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     const std::string unknown = unknown_command(app, argc, argv);
     fmt::print(stderr, "error: {}\nrun 'tessera --help' or 'tessera COMMAND --help'\n",
-               printable_lines(unknown.empty() ? e.what() : unknown));
+               printable_lines(without_secrets(unknown.empty() ? e.what() : unknown)));
     return kBadUsage;
   }
   return exit_code;
