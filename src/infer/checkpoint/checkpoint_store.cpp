@@ -110,8 +110,10 @@ std::optional<Checkpoint> CheckpointStore::load_latest() const {
 }
 
 void CheckpointStore::check_room(int64_t bytes_per_checkpoint) const {
-  if (!folder_.parent_path().empty()) make_folders(folder_.parent_path(), access_);
-  const std::string why = why_not_writable(folder_, access_);
+  std::string why;
+  for (const fs::path& folder : {folder_.parent_path(), folder_}) {  // the run's own, and its checkpoints
+    if (why.empty() && !folder.empty()) why = why_not_writable(folder, access_);
+  }
   TSR_CHECK(why.empty(), "checkpoints cannot be written to {}: {}; choose another run.dir", folder_.string(), why);
   std::error_code error;
   const auto space = fs::space(folder_, error);
