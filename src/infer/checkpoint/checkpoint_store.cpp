@@ -110,12 +110,11 @@ std::optional<Checkpoint> CheckpointStore::load_latest() const {
 }
 
 void CheckpointStore::check_room(int64_t bytes_per_checkpoint) const {
-  std::string why;
-  for (const fs::path& folder : {folder_.parent_path(), folder_}) {  // the run's own, and its checkpoints
-    if (why.empty() && !folder.empty()) why = why_not_writable(folder, access_);
-  }
-  TSR_CHECK(why.empty(), "checkpoints cannot be written to {}: {}; choose another run.dir", folder_.string(), why);
   std::error_code error;
+  const fs::path run = folder_.parent_path();
+  std::string why = run.empty() || fs::is_directory(run, error) ? "" : why_not_writable(run, access_);
+  if (why.empty()) why = why_not_writable(folder_, access_);
+  TSR_CHECK(why.empty(), "checkpoints cannot be written to {}: {}; choose another run.dir", folder_.string(), why);
   const auto space = fs::space(folder_, error);
   if (error) return;
   const int64_t held = static_cast<int64_t>(complete_checkpoints(folder_).size());
