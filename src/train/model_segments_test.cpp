@@ -8,6 +8,7 @@
 
 #include "infer/checkpoint/model_state.h"
 #include "kernels/common/fused.h"
+#include "support/norm_segments.h"
 #include "support/small_models.h"
 #include "tensor/step_context.h"
 
@@ -91,7 +92,7 @@ Outcome outcome_of(const std::string& name, const Case& with, at::ScalarType typ
   const at::Tensor x = torch::randn({4, 3, 37, 53}, type);
   std::optional<FusedTransformerGuard> guard;
   if (with.fused) guard.emplace();
-  const StepContextGuard context({.sample_keys = sample_keys(3, 2, {0, 1, 2, 3}), .segments = norm_segments(4, 2)});
+  const StepContextGuard context({.sample_keys = sample_keys(3, 2, {0, 1, 2, 3}), .segments = testing::norm_segments(4, 2)});
   Outcome outcome{pass(*model, x), {}, {}};
   for (const auto& item : model->named_parameters()) outcome.gradients.emplace_back(item.key(), item.value().grad());
   for (const auto& item : model->named_buffers()) outcome.buffers.emplace_back(item.key(), item.value());
@@ -115,7 +116,9 @@ void expect_same(const NamedTensors& found, const NamedTensors& expected, double
 void expect_same(const Outcome& found, const Outcome& expected, double tolerance) {
   EXPECT_TRUE(found.output.logits().equal(expected.output.logits()));
   ASSERT_EQ(found.output.aux.defined(), expected.output.aux.defined());
-  if (expected.output.aux.defined()) EXPECT_TRUE(found.output.aux.equal(expected.output.aux));
+  if (expected.output.aux.defined()) {
+    EXPECT_TRUE(found.output.aux.equal(expected.output.aux));
+  }
   expect_same(found.gradients, expected.gradients, tolerance);
   expect_same(found.buffers, expected.buffers, 0);
 }

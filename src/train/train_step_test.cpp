@@ -244,7 +244,7 @@ TEST(TrainStep, LabelsThatAreNoClassAreRefused) {
   batch.labels[3][0][0] = 4;
   TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU);
   try {
-    step.run(batch, 0, 10, 2);
+    step.run(batch, {0, 10, 2});
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("expected labels in -1..3, got"), std::string::npos) << error.what();
