@@ -11,6 +11,7 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/plural.h"
+#include "core/printable.h"
 #include "data/batch/image_tensor.h"
 #include "data/batch/normalize.h"
 #include "data/datasets/load_sample.h"
@@ -129,7 +130,7 @@ void attention(const AttentionArguments& arguments) {
   write_file(fs::path(arguments.output) / "index.json", json_text(index, 2));
   const auto pictures = static_cast<int64_t>(index.size()), images = static_cast<int64_t>(jobs.size());
   fmt::print("{} {} of {} {} in {}\n", pictures, plural(pictures, "picture"), images, plural(images, "image"),
-             arguments.output);
+             printable(arguments.output));
 }
 
 }  // namespace

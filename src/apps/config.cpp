@@ -48,7 +48,7 @@ void explain(const ConfigArguments& arguments, const std::string& key) {
     if (line.key != key) continue;
     const Node* set = find_path(node, key);
     const bool older = !line.alias_of.empty() && set != nullptr && set->kind != Node::Kind::kNull;
-    fmt::print("{}{}{}\n  {}\n", key, line.is_group ? "" : ": ", older ? ConfigWriter::text_of(*set) : line.value, line.help);
+    fmt::print("{}{}{}\n  {}\n", key, line.is_group ? "" : ": ", older ? ConfigWriter().text_of(*set) : line.value, line.help);
     if (!line.is_group) fmt::print("  type    {}{}{}\n", line.type, line.range.empty() ? "" : ", ", line.range);
     fmt::print("  set by  {}\n", set_by(node, key, lines));
     return;
@@ -64,7 +64,15 @@ void print_reference() {
       "Durations: `25ep` epochs, `1000ba` batches (optimizer steps), `0.5dur` a share of the run. Sizes: `512` or `[height, "
       "width]`.\n"
       "A file may name others to build on: `base: [a.yaml, b.yaml]`, later wins. `${{VAR}}` and `${{VAR:-default}}` are "
-      "replaced by the environment, `~/` at the beginning of a value by the home folder.\n");
+      "replaced by the environment, `~/` at the beginning of a value by the home folder.\n\n"
+      "A run saves the values, so that it can be evaluated elsewhere and a variable that has changed is found out when it is "
+      "resumed. Secrets are the exception, because reports and runs are passed on: a text is saved as it was written, with the "
+      "variable's name, where the name has TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE or CREDENTIAL in it or a word that ends "
+      "in KEY, where it is written `${{secret:VAR}}`, and where the variable is a credential of a URL (user, password, query) "
+      "or "
+      "holds such a URL. Who reads the run needs the variable again, or sets the key: `data.path=...`; `model.pretrained` is "
+      "needed for the start alone. Logs show `${{VAR}}` in place of such values of six letters or more. Credentials that are "
+      "written out in a URL are saved and shown as `***`. Numbers are saved as numbers.\n");
   bool in_table = false;
   for (const SchemaLine& line : experiment_lines(defaults)) {
     if (line.is_group) {

@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/progress_bar.h"
 #include "data/batch/sampler.h"
 #include "data/datasets/data_check.h"
@@ -25,7 +26,7 @@ constexpr size_t kNamesShown = 10;
 struct DataArguments {
   ConfigArguments config;
   std::string split = "both", output = "browse.html";
-  bool json = false;
+  bool json = false, nuls = false;
   int64_t count = 12, augmented = 3;
 };
 
@@ -62,7 +63,7 @@ void print_shared(const std::vector<std::pair<std::string, std::string>>& shared
   fmt::print("note: {} of {} val images are also in train, so val measures what was learned by heart:\n", shared.size(),
              samples);
   for (size_t i = 0; i < std::min(shared.size(), kNamesShown); ++i) {
-    fmt::print("  {} of train is {} of val\n", shared[i].first, shared[i].second);
+    fmt::print("  {} of train is {} of val\n", printable(shared[i].first), printable(shared[i].second));
   }
   if (shared.size() > kNamesShown) fmt::print("  and {} more\n", shared.size() - kNamesShown);
 }
@@ -88,8 +89,8 @@ int check(const DataArguments& arguments) {
       continue;
     }
     fmt::print("{}: {} samples, {} unusable\n", name_of(split), report.checked, report.faults.size());
-    for (const SampleFault& fault : report.faults) fmt::print("  {}: {}\n", fault.id, fault.reason);
-    for (const std::string& warning : report.warnings) fmt::print("  note: {}\n", warning);
+    for (const SampleFault& fault : report.faults) fmt::print("  {}: {}\n", printable(fault.id), printable(fault.reason));
+    for (const std::string& warning : report.warnings) fmt::print("  note: {}\n", printable(warning));
   }
   if (reports.size() == 2) {
     const auto shared = shared_images(reports[0], reports[1]);
@@ -108,7 +109,7 @@ void print_stats(const DataReport& report, const ClassTable& classes) {
   for (const int64_t pixels : report.pixels_per_class) labelled += pixels;
   fmt::print("  {:<28} {:>14} {:>8} {:>8} {:>8}\n", "class", "pixels", "share", "images", "weight");
   for (size_t c = 0; c < classes.names.size(); ++c) {
-    fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", classes.names[c], report.pixels_per_class[c],
+    fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", printable(classes.names[c]), report.pixels_per_class[c],
                100.0 * static_cast<double>(report.pixels_per_class[c]) / static_cast<double>(std::max<int64_t>(1, labelled)),
                report.images_per_class[c], report.suggested_class_weights[c]);
   }
@@ -139,7 +140,7 @@ int stats(const DataArguments& arguments) {
       continue;
     }
     for (size_t i = 0; i < std::min(report.faults.size(), kNamesShown); ++i) {
-      fmt::print("  {}: {}\n", report.faults[i].id, report.faults[i].reason);
+      fmt::print("  {}: {}\n", printable(report.faults[i].id), printable(report.faults[i].reason));
     }
   }
   if (arguments.json) fmt::print("{}\n", json_text(all, 2));
@@ -203,7 +204,14 @@ void list(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
   for (const Split split : splits_of(arguments)) {
     const DatasetPtr dataset = make_dataset(experiment.data, split);
-    for (int64_t i = 0; i < dataset->size(); ++i) fmt::print("{}\t{}\n", name_of(split), dataset->id(i));
+    for (int64_t i = 0; i < dataset->size(); ++i) {
+      const std::string id = dataset->id(i);
+      if (arguments.nuls) {
+        fmt::print("{}\t{}{}", name_of(split), id, '\0');
+      } else {
+        fmt::print("{}\t{}\n", name_of(split), printable(id));
+      }
+    }
   }
 }
 
@@ -243,7 +251,9 @@ void add_data(CLI::App& app, int& exit_code) {
     sub->callback([a = arguments] { browse(*a); });
   }
   {
-    auto [sub, arguments] = add("list", "the samples of each split, one per line");
+    auto [sub, arguments] =
+        add("list", "the samples of each split, one per line; what a terminal would take for a command is escaped");
+    sub->add_flag("-0,--null", arguments->nuls, "end each by a NUL instead, the names as they are");
     sub->callback([a = arguments] { list(*a); });
   }
 }

@@ -45,7 +45,7 @@ void make_room(const fs::path& folder) {
                            "report.html", "tensorboard"}) {
     if (again) fs::remove_all(folder / name, error);
   }
-  fs::create_directories(folder, error);
+  make_folders(folder, access_at(folder));
   write_file(mark, std::string_view("made by tessera demo; what it wrote here is replaced by the next one\n"));
 }
 

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
 #include "data/datasets/dataset_factory.h"
@@ -29,8 +30,8 @@ void print_table(const TrainedModel& trained, const EvalResult& result) {
   fmt::print("{:<28} {:>8} {:>8} {:>8} {:>12}\n", "class", "IoU", "acc", "dice", "pixels");
   for (size_t c = 0; c < trained.classes.names.size(); ++c) {
     const auto& score = result.report.classes[c];
-    fmt::print("{:<28} {:>8.4f} {:>8.4f} {:>8.4f} {:>12}\n", trained.classes.names[c], score.iou, score.accuracy, score.dice,
-               score.pixels);
+    fmt::print("{:<28} {:>8.4f} {:>8.4f} {:>8.4f} {:>12}\n", printable(trained.classes.names[c]), score.iou, score.accuracy,
+               score.dice, score.pixels);
   }
   fmt::print("\n");
   for (const auto& [name, value] : named_values(result.report)) fmt::print("{:<28} {:.6f}\n", name, value);
@@ -76,7 +77,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   const EvalResult result = merged(world, part, trained.classes.size());
   const auto bad_samples = all_bad_samples(world, evaluator.quarantine().take_new());
   if (!world.is_first()) return;
-  for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", bad.id, bad.reason);
+  for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", printable(bad.id), printable(bad.reason));
   if (const std::string unmeasured = unmeasured_classes(result.report, trained.classes); !unmeasured.empty())
     log_warn("{}", unmeasured);
   const nlohmann::json fields = eval_json(trained.classes, result);

@@ -4,6 +4,7 @@
 #include "apps/output_file.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/printable.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/trained_model.h"
 #include "weights/formats/npz.h"
@@ -48,8 +49,9 @@ void export_weights(const ExportArguments& arguments) {
     return encode_safetensors(mapped.tensors, {{"format", "pt"}});
   };
   write_file(file, encode());
-  fmt::print("{}: {} tensors in {}'s layout from {}\n", file, mapped.tensors.size(), arguments.layout, trained.title());
-  for (const std::string& name : mapped.dropped) fmt::print("  no place for {}\n", name);
+  fmt::print("{}: {} tensors in {}'s layout from {}\n", printable(file), mapped.tensors.size(), arguments.layout,
+             printable(trained.title()));
+  for (const std::string& name : mapped.dropped) fmt::print("  no place for {}\n", printable(name));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/printable.h"
+#include "core/secrets.h"
 #include "core/suggest.h"
 #include "core/version.h"
 #include "tensor/cpu_allocator.h"
@@ -86,7 +88,8 @@ int run(int argc, char** argv) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     const std::string unknown = unknown_command(app, argc, argv);
-    fmt::print(stderr, "error: {}\nrun 'tessera --help' or 'tessera COMMAND --help'\n", unknown.empty() ? e.what() : unknown);
+    fmt::print(stderr, "error: {}\nrun 'tessera --help' or 'tessera COMMAND --help'\n",
+               printable_lines(without_secrets(unknown.empty() ? e.what() : unknown)));
     return kBadUsage;
   }
   return exit_code;

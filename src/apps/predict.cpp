@@ -10,8 +10,10 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/new_file.h"
 #include "core/parallel_map.h"
 #include "core/plural.h"
+#include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
 #include "data/datasets/load_sample.h"
@@ -89,7 +91,8 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   overrides.push_back("train.device=" + device);
   const TrainedModel trained = load_trained(arguments.weights, overrides);
   check_masks_are_kept(trained.experiment.data, arguments.results.folder);
-  // Once on each host: threads of a process would remove one another's probe.
+  // Once on each host.
+  if (world.spec.local_rank == 0) remove_leftovers(arguments.results.folder);
   const std::string why = world.spec.local_rank == 0 ? why_not_writable(arguments.results.folder) : "";
   TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.results.folder, why);
   at::Tensor counts = at::tensor({static_cast<int64_t>(jobs.size()), int64_t{0}},
@@ -138,7 +141,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     try {
       return find_results(predictor, group_of(loaded.sample), arguments.results.probabilities);
     } catch (const TooLarge& e) {
-      log_error("{}: {}", loaded.sample.id, e.what());
+      log_error("{}: {}", printable(loaded.sample.id), e.what());
       return std::nullopt;
     }
   };
@@ -154,9 +157,9 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     const Image& image = loaded.sample.image;
     if (!loaded.error.empty()) {
       ++failed;
-      log_error("{}: {}", jobs[i].image.string(), loaded.error);
+      log_error("{}: {}", printable(jobs[i].image.string()), printable(loaded.error));
     } else if (shared.wants(job_number(world, i), predictor, image.height, image.width)) {
-      log_info("{}: its windows are shared by {} ranks", jobs[i].image.string(), world.size());
+      log_info("{}: its windows are shared by {} ranks", printable(jobs[i].image.string()), world.size());
       shared.add(group_of(loaded.sample));
       shared_original = std::move(loaded.original);
     } else {
@@ -179,7 +182,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   world.control.sum(counts[1]);
   failed = counts[1].item<int64_t>();
   if (!world.is_first()) return failed;
-  fmt::print("{} {} in {}\n", total - failed, plural(total - failed, "prediction"), arguments.results.folder);
+  fmt::print("{} {} in {}\n", total - failed, plural(total - failed, "prediction"), printable(arguments.results.folder));
   if (failed > 0) log_error("{} of {} {} could not be read or predicted", failed, total, plural(total, "image"));
   return failed;
 }

@@ -5,6 +5,7 @@
 
 #include "apps/command.h"
 #include "core/json_text.h"
+#include "core/printable.h"
 #include "weights/fetch/weight_cache.h"
 #include "weights/fetch/zoo.h"
 #include "weights/formats/load_weights.h"
@@ -26,8 +27,8 @@ void list_pretrained(const PretrainedArguments& arguments) {
     const WeightSource source = find_source(std::string(entry.name));
     const bool here = is_cached(source);
     if (!arguments.json) {
-      fmt::print("{:<46} {:<9} {:<7} {}\n", entry.name, entry.sha256().empty() ? "-" : entry.sha256(), here ? "yes" : "-",
-                 entry.fits);
+      fmt::print("{:<46} {:<9} {:<7} {}\n", entry.name, entry.sha256().empty() ? "-" : entry.sha256().substr(0, 8),
+                 here ? "yes" : "-", entry.fits);
       continue;
     }
     all.push_back({{"name", entry.name},
@@ -51,7 +52,7 @@ void inspect(const PretrainedArguments& arguments) {
   for (const auto& [name, tensor] : state.tensors) {
     numbers += tensor.numel();
     if (!arguments.json)
-      fmt::print("{:<60} {:<10} {}\n", name, c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), " x "));
+      fmt::print("{:<60} {:<10} {}\n", printable(name), c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), " x "));
     tensors[name] = {{"type", c10::toString(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}};
   }
   const std::string place = state.place.empty() ? "its top" : state.place;
@@ -60,9 +61,10 @@ void inspect(const PretrainedArguments& arguments) {
                json_text({{"format", file.format}, {"layout", family}, {"place", state.place}, {"tensors", tensors}}, 2));
     return;
   }
-  for (const auto& [key, global] : file.opaque) fmt::print("{:<60} not read: an object of {}\n", key, global);
-  fmt::print("{}: {}, layout {}, {} tensors at {} with {} numbers\n", file.name, file.format, family, state.tensors.size(),
-             place, numbers);
+  for (const auto& [key, global] : file.opaque)
+    fmt::print("{:<60} not read: an object of {}\n", printable(key), printable(global));
+  fmt::print("{}: {}, layout {}, {} tensors at {} with {} numbers\n", printable(file.name), file.format, family,
+             state.tensors.size(), printable(place), numbers);
 }
 
 }  // namespace
@@ -74,7 +76,9 @@ void add_pretrained(CLI::App& models) {
   listing->callback([=] { list_pretrained(*arguments); });
 
   CLI::App* fetch = models.add_subcommand("fetch", "download weights to the cache and print where they are");
-  fetch->add_option("source", arguments->sources, "names of `models pretrained`, or URLs (with #sha256=DIGITS to check)")
+  fetch
+      ->add_option("source", arguments->sources,
+                   "names of `models pretrained`, or URLs (with #sha256= and its 64 digits to check)")
       ->required();
   fetch->footer("The cache is $TESSERA_CACHE, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera.");
   fetch->callback([=] {

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/new_file.h"
 #include "core/rank_status.h"
 #include "core/split.h"
 #include "core/version.h"
@@ -105,8 +106,11 @@ void RankArguments::add_to(CLI::App& command) {
   command.add_option("--ranks", ranks, "how many ranks on this host; default: one per device")->check(rank_count("--ranks"));
 }
 
-std::string RankArguments::log_dir() const {
-  return logs.empty() ? (fs::temp_directory_path() / fmt::format("tessera-logs-{}", getpid())).string() : logs;
+std::string RankArguments::make_log_dir() const {
+  if (logs_in.empty()) return make_new_folder(fs::temp_directory_path(), "tessera-logs-", log_access).string();
+  make_folders(logs_in, log_access);
+  make_folders(logs_in / "logs", log_access);
+  return (logs_in / "logs").string();
 }
 
 Identity identity_of(const Experiment& experiment) {
@@ -137,7 +141,7 @@ void run_on_ranks(const RankArguments& arguments, const Experiment& experiment, 
                           [&](World& world) { body(world, devices[static_cast<size_t>(world.rank()) % devices.size()]); });
   }
   if (launched) return run_as_rank(*spec, experiment, identity, devices, body);
-  if (!spec && ranks > 1) become_launcher(ranks, arguments.log_dir());
+  if (!spec && ranks > 1) become_launcher(ranks, arguments.make_log_dir());
   World alone;
   body(alone, devices[0]);
 }

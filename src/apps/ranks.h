@@ -14,8 +14,9 @@ struct RankArguments {
   int ranks = 0;
   void add_to(CLI::App& command);
   bool sharded() const { return parallel == "zero1"; }
-  std::string log_dir() const;  // of the ranks' output, when this process becomes their launcher
-  std::string logs;             // set by the subcommand; empty: a temporary folder
+  std::string make_log_dir() const;      // for the ranks' output, when this process becomes their launcher
+  std::filesystem::path logs_in;         // set by the subcommand: logs are a folder in this one; empty: a temporary folder
+  Access log_access = Access::kPrivate;  // of both
 };
 
 // Runs `body` on this process's ranks and waits for them: alone, one thread per device (dp), or as one process of many

@@ -5,6 +5,7 @@
 #include "apps/command.h"
 #include "apps/ranks.h"
 #include "core/error.h"
+#include "core/printable.h"
 #include "nn/model.h"
 #include "train/run.h"
 
@@ -43,7 +44,7 @@ void print_result(const RunResult& result, const Experiment& experiment, const C
   constexpr size_t kClassesShown = 20;
   if (result.last_eval) {
     for (size_t c = 0; c < std::min(classes.names.size(), kClassesShown); ++c) {
-      fmt::print("IoU {:<20} {:.4f}\n", classes.names[c], result.last_eval->report.classes[c].iou);
+      fmt::print("IoU {:<20} {:.4f}\n", printable(classes.names[c]), result.last_eval->report.classes[c].iou);
     }
     for (const auto& [name, value] : named_values(result.last_eval->report)) fmt::print("{:<24} {:.4f}\n", name, value);
   }
@@ -52,7 +53,7 @@ void print_result(const RunResult& result, const Experiment& experiment, const C
                result.state.best_step);
   const std::filesystem::path report = run_folder(experiment) / "report.html";
   std::error_code error;
-  if (std::filesystem::exists(report, error)) fmt::print("report                   {}\n", report.string());
+  if (std::filesystem::exists(report, error)) fmt::print("report                   {}\n", printable(report.string()));
 }
 
 }  // namespace
@@ -89,7 +90,8 @@ void add_train(CLI::App& app, int& exit_code) {
                  trainer.num_parameters());
       return;
     }
-    arguments->ranks.logs = (run_folder(experiment) / "logs").string();
+    arguments->ranks.logs_in = run_folder(experiment);
+    arguments->ranks.log_access = run_access(experiment.run, arguments->ranks.logs_in);
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
       const RunResult result = run_training(experiment,
                                             {.resume = arguments->resume,

@@ -66,6 +66,7 @@ struct CocoConfig {
   bool background = true;
   PaintOrder order = PaintOrder::kLargestFirst;
   bool crowds = true;
+  bool allow_outside = false;
 };
 template <class V>
 void describe(V& v, CocoConfig& c) {
@@ -75,6 +76,9 @@ void describe(V& v, CocoConfig& c) {
           "class 0 is background and objects start at 1; false: objects start at 0 and background is ignored");
   v.field("order", c.order, "where instances overlap: largest_first keeps the small one visible; file lets the later one win");
   v.field("crowds", c.crowds, "paint crowd regions (RLE) too; false: their pixels are ignored");
+  v.field("allow_outside", c.allow_outside,
+          "read images whose file_name leads out of the data folder (an absolute path, or one with ..); false: such samples "
+          "are bad");
 }
 
 enum class SyntheticKind { kCells, kShapes };

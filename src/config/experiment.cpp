@@ -22,30 +22,30 @@ void describe(V& v, Experiment& c) {
 Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
   Node root;
   root.kind = Node::Kind::kMap;
-  if (!file.empty()) {
-    root = load_config(file);
-    if (Node* run = root.find("run"); run == nullptr || run->find("name") == nullptr) {
-      Node named;
-      named.kind = Node::Kind::kMap;
-      Node stem;
-      stem.kind = Node::Kind::kScalar;
-      stem.scalar = file.stem().string();
-      stem.origin = {"name of the config file", 0};
-      Node group;
-      group.kind = Node::Kind::kMap;
-      group.map.emplace_back("name", stem);
-      named.map.emplace_back("run", group);
-      merge(root, named);
-    }
-  }
+  if (!file.empty()) root = load_config(file);
   for (const std::string& override_text : overrides) apply_override(root, override_text);
+  const Node* run = root.find("run");
+  const Node* name = run != nullptr ? run->find("name") : nullptr;
+  const bool named =
+      name != nullptr && name->kind != Node::Kind::kNull && !(name->kind == Node::Kind::kScalar && name->scalar.empty());
+  if (!file.empty() && !named) {
+    Node stem;
+    stem.kind = Node::Kind::kScalar;
+    stem.scalar = file.stem().string();
+    stem.origin = {"name of the config file", 0};
+    Node group, top;
+    group.kind = top.kind = Node::Kind::kMap;
+    group.map.emplace_back("name", stem);
+    top.map.emplace_back("run", group);
+    merge(root, top);
+  }
   return root;
 }
 
-Experiment read_experiment(const Node& node) {
+Experiment read_experiment(const Node& node, MissingSecrets missing) {
   Node resolved = node;
-  resolve_environment(resolved);
   Experiment experiment;
+  experiment.secrets = resolve_environment(resolved, missing);
   ConfigReader::read_struct(resolved, "", experiment);
   if (const Node* loss = resolved.find("loss")) apply_loss_aliases(*loss, experiment.loss.terms);
   validate(experiment);
@@ -66,12 +66,12 @@ Experiment load_experiment(const std::filesystem::path& file, const std::vector<
 }
 
 std::vector<SchemaLine> experiment_lines(Experiment& experiment) {
-  return ConfigWriter::lines(experiment);
+  return ConfigWriter::lines(experiment, experiment.secrets);
 }
 
 std::string experiment_yaml(const Experiment& experiment) {
   Experiment copy = experiment;
-  return to_yaml(ConfigWriter::lines(copy));
+  return to_yaml(experiment_lines(copy));
 }
 
 void validate(const Experiment& e) {

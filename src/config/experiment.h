@@ -5,6 +5,7 @@
 
 #include "config/data_config.h"
 #include "config/dist_config.h"
+#include "config/environment.h"
 #include "config/loss_config.h"
 #include "config/model_config.h"
 #include "config/node.h"
@@ -26,20 +27,22 @@ struct Experiment {
   EvalConfig eval;
   CheckpointConfig checkpoint;
   DistConfig dist;
+  std::vector<SecretText> secrets;  // no part of the schema: which of its texts are saved as they were written
 };
 
 // A config file with the values laid over it. `file` may be empty: defaults and overrides only.
 Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-// Typed, checked field by field and across fields (`validate`). Throws UsageError.
-Experiment read_experiment(const Node& node);
+// Typed, checked field by field and across fields (`validate`). Throws UsageError. `missing`: for configs of runs, which may be
+// read where the secrets of their training are not known (Note [Secrets]).
+Experiment read_experiment(const Node& node, MissingSecrets missing = MissingSecrets::kRefuse);
 Experiment load_experiment(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 
 // The auxiliary loss's factor: loss.aux_weight or, where that is not set, what the layout's library trains with. The
 // experiments that the functions above give have it set.
 double aux_weight_of(const Experiment& experiment);
 
-// The fields with their present values: for printing, help and docs.
+// The fields with their present values, secrets left out: for printing, help and docs, for files and to compare runs.
 std::vector<SchemaLine> experiment_lines(Experiment& experiment);
 std::string experiment_yaml(const Experiment& experiment);
 

@@ -4,45 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <unordered_set>
 
+#include "config/environment.h"
 #include "config/yaml_size.h"
 #include "core/error.h"
 #include "core/files.h"
 
 namespace tessera {
 namespace {
-
-// ${VAR} and ${VAR:-default}; $$ is a dollar sign. "~/" at the beginning is the home folder: a shell leaves it in key=~/x.
-std::string interpolate(const std::string& text, const Origin& origin) {
-  const char* const home = text.starts_with("~/") ? std::getenv("HOME") : nullptr;
-  std::string result = home != nullptr ? home : "";
-  for (size_t i = home != nullptr ? 1 : 0; i < text.size(); ++i) {
-    if (text[i] != '$' || i + 1 == text.size()) {
-      result += text[i];
-    } else if (text[i + 1] == '$') {
-      result += '$';
-      ++i;
-    } else if (text[i + 1] == '{') {
-      const size_t close = text.find('}', i);
-      if (close == std::string::npos) fail_usage("{}: '{}': a '${{' is not closed by '}}'", origin.text(), text);
-      const std::string inside = text.substr(i + 2, close - i - 2);
-      const size_t dash = inside.find(":-");
-      const std::string name = inside.substr(0, dash);
-      const char* value = std::getenv(name.c_str());
-      if (value == nullptr && dash == std::string::npos) {
-        fail_usage("{}: the environment variable {} is not set; export {}=... or write ${{{}:-default}}", origin.text(), name,
-                   name, name);
-      }
-      result += value != nullptr ? std::string(value) : inside.substr(dash + 2);
-      i = close;
-    } else {
-      result += '$';
-    }
-  }
-  return result;
-}
 
 Node convert(const YAML::Node& yaml, const std::string& file, int depth = 0) {
   Node node;
@@ -195,12 +165,6 @@ Node load_config(const fs::path& path) {
   std::vector<fs::path> open;
   int layers = 0, files = 0;
   return load(path, open, layers, files);
-}
-
-void resolve_environment(Node& node) {
-  if (node.kind == Node::Kind::kScalar) node.scalar = interpolate(node.scalar, node.origin);
-  for (Node& item : node.list) resolve_environment(item);
-  for (auto& entry : node.map) resolve_environment(entry.second);
 }
 
 void merge(Node& under, const Node& over) {

@@ -50,10 +50,6 @@ Node parse_config(const std::string& text, const std::string& name);
 // Lays `over` on `under`: maps are merged key by key, everything else is replaced.
 void merge(Node& under, const Node& over);
 
-// Replaces ${VAR} and ${VAR:-default} by the environment, $$ by a dollar sign. Done when everything is laid together: a value
-// that the command line replaces needs no variable. Throws UsageError for a variable that is not set.
-void resolve_environment(Node& node);
-
 // "optimizer.lr=0.02": sets one value; the text after '=' is YAML, so lists and maps work. List entries are named by number.
 void apply_override(Node& root, const std::string& assignment);
 

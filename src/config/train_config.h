@@ -141,9 +141,16 @@ void describe(V& v, CheckpointConfig& c) {
   v.field("early_stop", c.early_stop, "stop after this many evaluations without a better one; 0: never", at_least(0));
 }
 
+enum class RunPermissions { kAuto, kPrivate, kGroup, kUmask };
+template <>
+struct EnumNames<RunPermissions> {
+  static constexpr std::array<std::string_view, 4> names = {"auto", "private", "group", "umask"};
+};
+
 struct RunConfig {
   std::string dir;
   std::string name;
+  RunPermissions permissions = RunPermissions::kAuto;
   Duration log_every = Duration::batches(10);
   bool tensorboard = true;
   int64_t pictures = 8;
@@ -151,7 +158,10 @@ struct RunConfig {
 template <class V>
 void describe(V& v, RunConfig& c) {
   v.field("dir", c.dir, "folder of the run; default: runs/<name>");
-  v.field("name", c.name, "default: the config file's name");
+  v.field("name", c.name, "a name below runs/; default: the config file's name");
+  v.field("permissions", c.permissions,
+          "who may read the run: private: you alone; group: your group too; umask: whoever your umask lets; auto: private, but "
+          "group below a folder that is set-group-ID, and umask below one with an access control list for new files");
   v.field("log_every", c.log_every, "how often to log a training line");
   v.field("tensorboard", c.tensorboard, "write TensorBoard events");
   v.field("pictures", c.pictures, "best and worst predictions shown in the report, each", at_least(0));

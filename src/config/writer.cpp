@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "core/secrets.h"
 
 namespace tessera {
 namespace {
@@ -37,34 +40,43 @@ std::string ConfigWriter::range_text(const Check& check) {
 }
 
 // The shortest text that reads back to the same double.
-std::string ConfigWriter::text_of(const double& value) {
+std::string ConfigWriter::text_of(const double& value) const {
   return fmt::format("{}", value);
 }
 
-std::string ConfigWriter::text_of(const std::string& value) {
+const SecretText* ConfigWriter::secret_of(const std::string& value) const {
+  const std::string& place = within_.empty() ? field_ : within_;
+  const auto found = std::find_if(secrets_.begin(), secrets_.end(), [&](const SecretText& secret) {
+    return secret.value == value && (secret.key == place || secret.key.starts_with(place + "."));
+  });
+  return found == secrets_.end() ? nullptr : &*found;
+}
+
+std::string ConfigWriter::text_of(const std::string& value) const {
+  if (const SecretText* secret = secret_of(value)) return in_quotes(mask_urls(secret->written));
   std::string text;
-  for (const char c : value) text += c == '$' ? "$$" : std::string(1, c);  // read back through ${} interpolation, unlike keys
+  for (const char c : mask_urls(value)) text += c == '$' ? "$$" : std::string(1, c);  // read back through ${}, unlike keys
   return in_quotes(text);
 }
 
-std::string ConfigWriter::text_of(const Size& value) {
+std::string ConfigWriter::text_of(const Size& value) const {
   return value.height == value.width ? std::to_string(value.height) : fmt::format("[{}, {}]", value.height, value.width);
 }
 
-std::string ConfigWriter::text_of(const std::map<int64_t, int64_t>& value) {
+std::string ConfigWriter::text_of(const std::map<int64_t, int64_t>& value) const {
   std::string all;
   for (const auto& [from, to] : value) all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", from, to);
   return "{" + all + "}";
 }
 
-std::string ConfigWriter::text_of(const std::map<std::string, double>& value) {
+std::string ConfigWriter::text_of(const std::map<std::string, double>& value) const {
   std::string all;
   for (const auto& [name, number] : value)
     all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", in_quotes(name), text_of(number));
   return "{" + all + "}";
 }
 
-std::string ConfigWriter::text_of(const Node& value) {
+std::string ConfigWriter::text_of(const Node& value) const {
   std::string all;
   const auto add = [&](const std::string& name, const Node& item) {
     all += (all.empty() ? "" : ", ") + name + (item.kind == Node::Kind::kNull ? "~" : text_of(item));
@@ -73,7 +85,8 @@ std::string ConfigWriter::text_of(const Node& value) {
     case Node::Kind::kNull: return "{}";
     case Node::Kind::kScalar: {
       // What could be a number or a word stays bare, so that it keeps its type; the rest is text.
-      const bool bare = !value.quoted && value.scalar.find_first_not_of(kBareLetters) == std::string::npos;
+      const bool secret = secret_of(value.scalar) != nullptr;
+      const bool bare = !value.quoted && !secret && value.scalar.find_first_not_of(kBareLetters) == std::string::npos;
       return bare && !value.scalar.empty() ? value.scalar : text_of(value.scalar);
     }
     case Node::Kind::kList:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/duration.h"
+#include "config/environment.h"
 #include "config/node.h"
 #include "config/schema.h"
 #include "core/image.h"
@@ -29,15 +30,17 @@ struct SchemaLine {
 // Walks a config struct and lists its fields with their present values; see Note [One schema].
 class ConfigWriter {
  public:
+  // Texts that hold secrets are written as the config had them: Note [Secrets].
   template <class T>
-  static std::vector<SchemaLine> lines(T& value) {
-    ConfigWriter writer;
+  static std::vector<SchemaLine> lines(T& value, std::vector<SecretText> secrets = {}) {
+    ConfigWriter writer(std::move(secrets));
     describe(writer, value);
     return std::move(writer.lines_);
   }
 
   template <class T>
   void field(const char* name, T& value, const char* help, Check check = any()) {
+    field_ = prefix_ + name;
     lines_.push_back({prefix_ + name, name, type_of(value), text_of(value), help, range_text(check), depth_, false, ""});
   }
 
@@ -62,7 +65,8 @@ class ConfigWriter {
     prefix_ = outer;
   }
 
-  static std::string text_of(const Node& value);  // in flow style
+  explicit ConfigWriter(std::vector<SecretText> secrets = {}) : secrets_(std::move(secrets)) {}
+  std::string text_of(const Node& value) const;  // in flow style
 
  private:
   static std::string range_text(const Check& check);
@@ -98,43 +102,52 @@ class ConfigWriter {
     return all;
   }
 
-  static std::string text_of(const bool& value) { return value ? "true" : "false"; }
-  static std::string text_of(const int64_t& value) { return std::to_string(value); }
-  static std::string text_of(const uint64_t& value) { return std::to_string(value); }
-  static std::string text_of(const double& value);
-  static std::string text_of(const std::string& value);
-  static std::string text_of(const Size& value);
-  static std::string text_of(const Duration& value) { return value.text(); }
-  static std::string text_of(const std::map<int64_t, int64_t>& value);
-  static std::string text_of(const std::map<std::string, double>& value);
+  std::string text_of(const bool& value) const { return value ? "true" : "false"; }
+  std::string text_of(const int64_t& value) const { return std::to_string(value); }
+  std::string text_of(const uint64_t& value) const { return std::to_string(value); }
+  std::string text_of(const double& value) const;
+  std::string text_of(const std::string& value) const;
+  std::string text_of(const Size& value) const;
+  std::string text_of(const Duration& value) const { return value.text(); }
+  std::string text_of(const std::map<int64_t, int64_t>& value) const;
+  std::string text_of(const std::map<std::string, double>& value) const;
   template <NamedEnum E>
-  static std::string text_of(const E& value) {
+  std::string text_of(const E& value) const {
     return std::string(name_of(value));
   }
   template <class T>
-  static std::string text_of(const std::optional<T>& value) {
+  std::string text_of(const std::optional<T>& value) const {
     return value ? text_of(*value) : "~";
   }
   template <class T>
-  static std::string text_of(const std::vector<T>& value) {
+  std::string text_of(const std::vector<T>& value) const {
     std::string all;
     for (const T& item : value) all += (all.empty() ? "" : ", ") + text_of(item);
     return "[" + all + "]";
   }
   // A tagged entry in flow style: {random_crop: {size: 128, ...}}.
   template <class... Options>
-  static std::string text_of(const std::variant<Options...>& value) {
+  std::string text_of(const std::variant<Options...>& value) const {
     return std::visit(
-        [](auto options) {
+        [this](auto options) {
+          ConfigWriter entry(secrets_);
+          entry.within_ = field_;
+          describe(entry, options);
           std::string inside;
-          for (const SchemaLine& line : lines(options)) inside += (inside.empty() ? "" : ", ") + line.name + ": " + line.value;
+          for (const SchemaLine& line : entry.lines_) inside += (inside.empty() ? "" : ", ") + line.name + ": " + line.value;
           return "{" + std::string(options.kName) + ": {" + inside + "}}";
         },
         value);
   }
 
+  // The text that stands in the config's field for this value, where that is a secret; else null.
+  const SecretText* secret_of(const std::string& value) const;
+
+  std::vector<SecretText> secrets_;
   std::vector<SchemaLine> lines_;
   std::string prefix_;
+  std::string field_;   // the one that is being written
+  std::string within_;  // the field that holds the entry of a list which is being written; else empty
   int depth_ = 0;
 };
 

@@ -2,35 +2,40 @@
 #include <filesystem>
 #include <string>
 
+#include "core/access.h"
+#include "core/descriptor.h"
+
 namespace tessera {
 
 // A lock that one process at a time holds, until the object or the process ends, however that happens.
 class FileLock {
  public:
-  // Makes the file at `path`. Throws Error with `advice` where it cannot.
-  FileLock(std::filesystem::path path, const std::string& advice);
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
+  // Makes the file at `path`, or opens it; never through a link. Another user's file will do if it can be read. Throws Error,
+  // with the owner where that is another user, and with `advice`, where it cannot.
+  FileLock(std::filesystem::path path, std::string advice, Access access = Access::kUmask);
 
   // False: another process has it. On a file system without locks (some network file systems) everybody gets it; a warning
-  // says so once in a process, and `works` is false from then on.
+  // says so once in a process, and `works` is false from then on. Who gets it signs it: others then read who has it.
   bool try_lock();
+  // Waits as long as it takes; after a few seconds, and then every minute, a line of the log says for whom.
   void wait();
   bool works() const { return works_; }
 
-  // Whoever holds the lock may say who it is, and others read it.
-  void sign(const std::string& text);
-  std::string signature() const;
+  // Who has it, for people ("process 7 on node3 (ada)"): as the kernel says, else as it was signed, else the owner of the file.
+  std::string holder() const;
 
-  // For a lock whose purpose is fulfilled: others that still wait get one that is no longer there.
+  // For a lock whose purpose is fulfilled, by who has it: others that still wait make it anew.
   void remove();
 
  private:
-  std::filesystem::path path_;
-  bool lock(int how);
+  void open();
+  bool is_in_place() const;
+  void sign() const;
 
-  int descriptor_;
+  std::filesystem::path path_;
+  std::string advice_;
+  Access access_;
+  Descriptor file_;
   bool works_ = true;
 };
 

@@ -1,35 +1,20 @@
 #include "core/files.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <set>
 
+#include "core/descriptor.h"
 #include "core/error.h"
+#include "core/new_file.h"
+#include "core/printable.h"
 
 namespace tessera {
 namespace {
-
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor(const fs::path& path, int flags, mode_t mode = 0644) : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  bool ok() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string reason() {
   return std::strerror(errno);
@@ -46,10 +31,10 @@ class Source {
  public:
   Source(const fs::path& path, bool or_pipe) : path_(path), file_(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) {
     struct stat info {};
-    TSR_CHECK(file_.ok() && ::fstat(file_.get(), &info) == 0, "cannot read {}: {}", path.string(), reason());
+    TSR_CHECK(file_.ok() && ::fstat(file_.get(), &info) == 0, "cannot read {}: {}", printable(path.string()), reason());
     is_pipe_ = S_ISFIFO(info.st_mode);
-    TSR_CHECK(S_ISREG(info.st_mode) || (is_pipe_ && or_pipe), "cannot read {}: it is a {}, a file was expected", path.string(),
-              kind_of(info.st_mode));
+    TSR_CHECK(S_ISREG(info.st_mode) || (is_pipe_ && or_pipe), "cannot read {}: it is a {}, a file was expected",
+              printable(path.string()), kind_of(info.st_mode));
     size_ = static_cast<size_t>(info.st_size);
   }
 
@@ -62,7 +47,7 @@ class Source {
       if (is_pipe_) wait();
       const ssize_t got = ::read(file_.get(), to, most);
       if (got >= 0) return static_cast<size_t>(got);
-      TSR_CHECK(errno == EINTR || (is_pipe_ && errno == EAGAIN), "cannot read {}: {}", path_.string(), reason());
+      TSR_CHECK(errno == EINTR || (is_pipe_ && errno == EAGAIN), "cannot read {}: {}", printable(path_.string()), reason());
     }
   }
 
@@ -71,7 +56,8 @@ class Source {
     constexpr int kPatience_s = 30;
     pollfd asked{file_.get(), POLLIN, 0};
     const int ready = ::poll(&asked, 1, kPatience_s * 1000);
-    TSR_CHECK(ready != 0, "cannot read {}: nothing has come through this pipe for {} s", path_.string(), kPatience_s);
+    TSR_CHECK(ready != 0, "cannot read {}: nothing has come through this pipe for {} s", printable(path_.string()),
+              kPatience_s);
   }
 
   const fs::path& path_;
@@ -93,33 +79,11 @@ Buffer read_all(const fs::path& path, bool or_pipe = false) {
     if (got == 0) break;
     done += got;
     TSR_CHECK(!source.is_pipe() || done <= kMostOfAPipe,
-              "cannot read {}: more than {} MiB have come through this pipe; write it to a file", path.string(),
+              "cannot read {}: more than {} MiB have come through this pipe; write it to a file", printable(path.string()),
               kMostOfAPipe >> 20);
   }
   content.resize(done);
   return content;
-}
-
-// False: errno says why not.
-bool put_all(const Descriptor& file, std::span<const uint8_t> content) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(file.get(), content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    content = content.subspan(static_cast<size_t>(put));
-  }
-  return true;
-}
-
-// What symbolic links lead to, be it there or not.
-fs::path linked(fs::path path) {
-  constexpr int kMostLinks = 40;
-  std::error_code error;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
-    const fs::path target = fs::read_symlink(path, error);
-    path = target.is_absolute() ? target : path.parent_path() / target;
-  }
-  return path;
 }
 
 void collect(const fs::path& folder, std::set<fs::path>& ancestors, std::vector<fs::path>& found) {
@@ -156,7 +120,7 @@ std::vector<std::string> read_lines(const fs::path& path) {
   std::vector<std::string> lines;
   const std::string text = read_text(path);
   TSR_CHECK(!text.starts_with("\xff\xfe") && !text.starts_with("\xfe\xff"),
-            "{} is UTF-16 text: expected UTF-8; save it with that encoding", path.string());
+            "{} is UTF-16 text: expected UTF-8; save it with that encoding", printable(path.string()));
   const std::string_view mark = "\xef\xbb\xbf";  // of UTF-8; editors on Windows put it first
   for (size_t begin = text.starts_with(mark) ? mark.size() : 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
@@ -174,45 +138,31 @@ bool is_stream(const fs::path& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-void write_file(const fs::path& given, std::span<const uint8_t> content) {
-  if (is_stream(given)) {
-    Descriptor file(given, O_WRONLY);
-    TSR_CHECK(file.ok() && put_all(file, content), "cannot write {}: {}", given.string(), reason());
+void write_file(const fs::path& given, std::span<const uint8_t> content, Access access) {
+  const fs::path path = follow_links(given);
+  if (is_stream(given)) {  // asked of the link itself: what /dev/stdout leads to may have no path
+    const Descriptor stream(given, O_WRONLY);
+    TSR_CHECK(stream.ok() && put_all(stream, content), "cannot write {}: {}", printable(given.string()), reason());
     return;
   }
-  const fs::path path = linked(given);
-  fs::path temporary = path;
-  temporary += ".tmp";
-  {
-    Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
-    TSR_CHECK(file.ok(), "cannot write {}: {}", path.string(), reason());
-    if (!put_all(file, content)) {
-      const std::string why = reason();
-      ::unlink(temporary.c_str());
-      fail("cannot write {} ({} bytes): {}", path.string(), content.size(), why);
-    }
-    if (::fsync(file.get()) != 0) {
-      const std::string why = reason();
-      ::unlink(temporary.c_str());
-      fail("cannot write {}: {}", path.string(), why);
-    }
-  }
-  TSR_CHECK(::rename(temporary.c_str(), path.c_str()) == 0, "cannot write {}: {}", path.string(), reason());
+  NewFile file(path, access);
+  file.write(content);
+  file.move_to_target();
 }
 
-void write_file(const fs::path& path, std::string_view content) {
-  write_file(path, std::span(reinterpret_cast<const uint8_t*>(content.data()), content.size()));
+void write_file(const fs::path& path, std::string_view content, Access access) {
+  write_file(path, std::span(reinterpret_cast<const uint8_t*>(content.data()), content.size()), access);
 }
 
 void sync_path(const fs::path& path) {
   Descriptor file(path, O_RDONLY);
-  TSR_CHECK(file.ok() && ::fsync(file.get()) == 0, "cannot flush {} to the disk: {}", path.string(), reason());
+  TSR_CHECK(file.ok() && ::fsync(file.get()) == 0, "cannot flush {} to the disk: {}", printable(path.string()), reason());
 }
 
 std::vector<fs::path> list_files(const fs::path& folder) {
   std::error_code error;
-  TSR_CHECK(fs::exists(folder, error), "no such folder: {}", folder.string());
-  TSR_CHECK(fs::is_directory(folder, error), "{} is not a folder", folder.string());
+  TSR_CHECK(fs::exists(folder, error), "no such folder: {}", printable(folder.string()));
+  TSR_CHECK(fs::is_directory(folder, error), "{} is not a folder", printable(folder.string()));
   std::vector<fs::path> found;
   std::set<fs::path> ancestors;
   collect(folder, ancestors, found);
@@ -220,25 +170,27 @@ std::vector<fs::path> list_files(const fs::path& folder) {
   return found;
 }
 
-void make_folders(const fs::path& folder) {
+void make_folders(const fs::path& folder, Access access) {
+  fs::path last = folder;
+  while ((!last.has_filename() || last.filename() == ".") && last.has_relative_path()) last = last.parent_path();  // "a/b/./"
   std::error_code error;
-  fs::create_directories(folder, error);
-  TSR_CHECK(!error, "cannot make the folder {}: {}", folder.string(), error.message());
+  if (last.empty() || fs::is_directory(last, error)) return;
+  error.clear();
+  if (last.has_parent_path()) fs::create_directories(last.parent_path(), error);
+  TSR_CHECK(!error, "cannot make the folder {}: {}", printable(folder.string()), error.message());
+  const std::string why = ::mkdir(last.c_str(), folder_mode(access)) == 0 ? "" : reason();
+  TSR_CHECK(why.empty() || fs::is_directory(last, error), "cannot make the folder {}: {}", printable(folder.string()), why);
 }
 
-std::string why_not_writable(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return error.message();
-  const fs::path probe = folder / (".tessera-probe-" + std::to_string(::getpid()));
-  std::string why;
+std::string why_not_writable(const fs::path& folder, Access access) {
   try {
-    write_file(probe, std::string_view("probe"));
+    make_folders(folder, access);
+    NewFile probe(folder / "probe", Access::kPrivate);
+    probe.write(std::span(reinterpret_cast<const uint8_t*>("probe"), 5));
   } catch (const Error& e) {
-    why = e.what();
+    return e.what();
   }
-  fs::remove(probe, error);
-  return why;
+  return "";
 }
 
 std::string lower(std::string_view text) {

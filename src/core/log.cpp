@@ -5,6 +5,9 @@
 
 #include <atomic>
 
+#include "core/printable.h"
+#include "core/secrets.h"
+
 namespace tessera {
 namespace {
 
@@ -29,6 +32,19 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
+// Names of files, classes and hosts come from elsewhere. They may not move the cursor, and no line but the first of a message
+// begins at the edge, where lines of the log begin.
+std::string shown(const std::string& text) {
+  const std::string clean = printable_lines(without_secrets(text));
+  std::string indented;
+  for (size_t i = 0; i < clean.size(); ++i) {
+    indented += clean[i];
+    const bool follows = clean[i] == '\n' && i + 1 < clean.size();
+    if (follows && clean[i + 1] != ' ') indented += "  ";
+  }
+  return indented;
+}
+
 }  // namespace
 
 void set_log_level(LogLevel level) {
@@ -42,7 +58,7 @@ void set_before_log(void (*hook)()) {
 void log_line(LogLevel level, const std::string& text) {
   if (!logger().should_log(to_spdlog(level))) return;
   if (auto* hook = before_log.load()) hook();
-  logger().log(to_spdlog(level), "{}", text);
+  logger().log(to_spdlog(level), "{}", shown(text));
 }
 
 }  // namespace tessera

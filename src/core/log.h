@@ -9,7 +9,7 @@ namespace tessera {
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
 // Logs go to stderr, results to stdout. Thread-safe. A progress bar on the same terminal is cleared first and redrawn
-// by its owner, so lines never mix.
+// by its owner, so lines never mix. Control characters are escaped and secrets masked (core/printable.h, core/secrets.h).
 void set_log_level(LogLevel level);
 void log_line(LogLevel level, const std::string& text);
 

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/fault.h"
+#include "core/secrets.h"
 
 namespace tessera {
 namespace {
@@ -88,7 +89,7 @@ void note_sample(int64_t index) {
 void note_error(const std::string& text) {
   RankStatus& status = rank_status();
   if (status.error[0] != '\0') return;  // what came first is the cause, and when it came tells ranks apart
-  const size_t length = text.copy(status.error, sizeof(status.error) - 1);
+  const size_t length = without_secrets(text).copy(status.error, sizeof(status.error) - 1);
   status.error[length] = '\0';
   touch();
 }

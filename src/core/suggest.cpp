@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/printable.h"
+
 namespace tessera {
 namespace {
 
@@ -40,7 +42,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
   const std::string near = nearest_name(name, candidates);
-  return near.empty() ? "" : ", did you mean '" + near + "'?";
+  return near.empty() ? "" : ", did you mean '" + printable(near) + "'?";
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/image.h"
+#include "core/printable.h"
 
 namespace tessera {
 
@@ -38,7 +39,8 @@ struct Sample {
 // the loader quarantines it, `data check` lists it, nothing else catches it.
 class BadSample : public Error {
  public:
-  BadSample(std::string id, const std::string& reason) : Error(id + ": " + reason), id_(std::move(id)), reason_(reason) {}
+  BadSample(std::string id, const std::string& reason)
+      : Error(printable(id) + ": " + reason), id_(std::move(id)), reason_(reason) {}
   const std::string& id() const { return id_; }
   const std::string& reason() const { return reason_; }
 

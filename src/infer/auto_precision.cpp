@@ -14,7 +14,7 @@ namespace {
 
 // Reads the precision of the run that is resumed.
 Precision precision_in(const fs::path& config) {
-  return read_experiment(parse_config(read_text(config), config.string())).train.precision;
+  return read_experiment(parse_config(read_text(config), config.string()), MissingSecrets::kKeep).train.precision;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/checkpoint_store.h"
@@ -19,7 +20,17 @@ Experiment experiment_of(const std::string& yaml, const std::filesystem::path& f
   // A run made on a GPU machine must open on a laptop too.
   apply_override(node, "train.device=auto");
   for (const std::string& text : overrides) apply_override(node, text);
-  return read_experiment(node);
+  Experiment experiment = read_experiment(node, MissingSecrets::kKeep);
+  for (const SecretText& secret : experiment.secrets) {
+    // What training began with is no longer needed.
+    if (secret.missing.empty() || secret.key == "model.pretrained") continue;
+    fail_usage(
+        "{}: {} is '{}' and the environment variable {} is not set; a run keeps the names of secret variables, not their "
+        "values: "
+        "export {}=..., or set {}=...",
+        (folder / "config.yaml").string(), secret.key, secret.written, secret.missing, secret.missing, secret.key);
+  }
+  return experiment;
 }
 
 }  // namespace

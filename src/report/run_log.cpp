@@ -13,6 +13,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
+#include "core/new_file.h"
+#include "core/secrets.h"
 
 namespace tessera {
 namespace {
@@ -27,9 +29,16 @@ bool ends_without_newline(int fd) {
   return size > 0 && ::pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
+// Paths and messages may hold what a config took from a secret variable.
+void leave_out_secrets(nlohmann::json& value) {
+  if (value.is_string()) value = without_secrets(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return;
+  for (nlohmann::json& item : value) leave_out_secrets(item);
+}
+
 }  // namespace
 
-RunLog::RunLog(const std::filesystem::path& path) : path_(path) {
+RunLog::RunLog(const std::filesystem::path& path, Access access) : path_(path), access_(access) {
   open();
 }
 
@@ -38,7 +47,7 @@ RunLog::~RunLog() {
 }
 
 void RunLog::open() {
-  fd_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  fd_ = ::open(follow_links(path_).c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, file_mode(access_));
   TSR_CHECK(fd_ >= 0, "cannot open the run log {}: {}", path_.string(), std::strerror(errno));
   torn_ = ends_without_newline(fd_);
 }
@@ -48,12 +57,13 @@ void RunLog::open_again_if_gone() {
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || info.st_nlink > 0) return;
   ::close(std::exchange(fd_, -1));
-  make_folders(path_.parent_path());
+  make_folders(path_.parent_path(), access_);
   open();
 }
 
 void RunLog::event(const std::string& type, nlohmann::json fields) {
   if (fields.is_null()) fields = nlohmann::json::object();
+  leave_out_secrets(fields);
   fields["type"] = type;
   fields["time"] = unix_seconds();
   std::string line = json_text(fields) + "\n";

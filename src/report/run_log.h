@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/access.h"
+
 namespace tessera {
 
 // Note [Run log]
@@ -20,7 +22,7 @@ namespace tessera {
 //   resume      step: lines before it with a greater step no longer count; the killed session had gone past its checkpoint
 //   end         status seconds
 //
-// Shares and scores are fractions (0.43), not percent. Every field may be absent.
+// Shares and scores are fractions (0.43), not percent. Every field may be absent. Secrets are left out (core/secrets.h).
 
 // Writes the log. Thread-safe. Each line is handed to the system whole before `event` returns, so a killed process loses
 // none; what a full disk cuts off is ended by a newline before the next line, so one lost line never spoils another. A log that
@@ -28,7 +30,7 @@ namespace tessera {
 class RunLog {
  public:
   // Opens for appending, making the file if absent. Throws Error with the path and the system's reason.
-  explicit RunLog(const std::filesystem::path& path);
+  explicit RunLog(const std::filesystem::path& path, Access access = Access::kUmask);
   ~RunLog();
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
@@ -41,6 +43,7 @@ class RunLog {
   void open_again_if_gone();
 
   std::filesystem::path path_;
+  Access access_;
   std::mutex mutex_;
   int fd_ = -1;
   bool torn_ = false;  // the file does not end with a newline

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/secrets.h"
 #include "support/fixtures.h"
 #include "support/messages.h"
 
@@ -19,6 +20,19 @@ using nlohmann::json;
 
 void write_raw(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::app) << text;
+}
+
+TEST(RunLog, LeavesSecretsOutAndIsForWhomItSays) {
+  const testing::TempFolder folder;
+  hide_secret("RUN_LOG_TEST_TOKEN", "se\"same open");  // a quote, which JSON escapes
+  {
+    RunLog log(folder / "log.jsonl", Access::kPrivate);
+    log.event("bad_sample", {{"id", "a"}, {"reason", "/data/se\"same open/a.png: gone"}, {"more", {"http://u:w0rd@h/m?t=1"}}});
+  }
+  const json line = json::parse(read_lines(folder / "log.jsonl").at(0));
+  EXPECT_EQ(line.at("reason"), "/data/${RUN_LOG_TEST_TOKEN}/a.png: gone");
+  EXPECT_EQ(line.at("more").at(0), "http://***@h/m?t=***");
+  EXPECT_EQ(fs::status(folder / "log.jsonl").permissions(), fs::perms(0600));
 }
 
 TEST(RunLog, AddsTypeAndTimeToEachLine) {

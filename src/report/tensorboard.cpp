@@ -1,5 +1,6 @@
 #include "report/tensorboard.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include "core/clock.h"
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/host_name.h"
 #include "core/log.h"
 #include "report/events.pb.h"
@@ -19,12 +21,13 @@ namespace {
 constexpr int kRgb = 3;
 constexpr int kStringType = 7;
 
-// "wx" refuses an existing file, so two writers of one process never share one; the second gets a number.
-std::FILE* open_new(std::filesystem::path& path) {
+// O_EXCL refuses an existing file, so two writers of one process never share one; the second gets a number.
+std::FILE* open_new(std::filesystem::path& path, Access access) {
   const std::string stem = path.string();
   for (int n = 1; n < 1000; ++n) {
-    std::FILE* file = std::fopen(path.c_str(), "wxbe");
-    if (file != nullptr || errno != EEXIST) return file;
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file_mode(access));
+    if (fd >= 0) return ::fdopen(fd, "wb");
+    if (errno != EEXIST) return nullptr;
     path = fmt::format("{}.{}", stem, n);
   }
   return nullptr;
@@ -55,12 +58,10 @@ events::Event event_at(int64_t step) {
 
 }  // namespace
 
-TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder, std::optional<int64_t> purge_from) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  TSR_CHECK(!error, "cannot make the TensorBoard folder {}: {}", folder.string(), error.message());
+TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder, std::optional<int64_t> purge_from, Access access) {
+  make_folders(folder, access);
   path_ = folder / fmt::format("events.out.tfevents.{}.{}.{}", std::time(nullptr), host_name(), ::getpid());
-  file_.reset(open_new(path_));
+  file_.reset(open_new(path_, access));
   TSR_CHECK(file_ != nullptr, "cannot write {}: {}", path_.string(), std::strerror(errno));
 
   events::Event version = event_at(0);

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/access.h"
+
 namespace tessera {
 
 // Writes scalars, pictures and texts that TensorBoard shows. Thread-safe. One event file per writer, named
@@ -17,7 +19,8 @@ class TensorBoardWriter {
  public:
   // Makes the folder if absent. `purge_from`: what earlier files hold from this step on is no longer shown; pass the
   // first step that will be done again after a resume. Throws Error with the path and the system's reason.
-  explicit TensorBoardWriter(const std::filesystem::path& folder, std::optional<int64_t> purge_from = std::nullopt);
+  explicit TensorBoardWriter(const std::filesystem::path& folder, std::optional<int64_t> purge_from = std::nullopt,
+                             Access access = Access::kUmask);
   ~TensorBoardWriter();  // flushes; logs and goes on when the disk refuses
   TensorBoardWriter(const TensorBoardWriter&) = delete;
   TensorBoardWriter& operator=(const TensorBoardWriter&) = delete;

@@ -43,7 +43,8 @@ std::map<std::string, std::string> values_of(Experiment experiment) {
 }  // namespace
 
 void check_same_experiment(const std::string& saved_yaml, const Experiment& now) {
-  const auto before = values_of(read_experiment(parse_config(saved_yaml, "the checkpoint's config.yaml"))),
+  const auto before =
+                 values_of(read_experiment(parse_config(saved_yaml, "the checkpoint's config.yaml"), MissingSecrets::kKeep)),
              after = values_of(now);
   std::vector<std::string> changes;
   for (const auto& [key, value] : after) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "core/error.h"
 #include "support/tiny_experiment.h"
 
@@ -18,6 +20,29 @@ TEST(ResumeCheck, SpeedAndPlacesMayChangeTheExperimentMayNot) {
                              "train.duration=5ep", "model.unet.dropout=0.1"}) {
     EXPECT_THROW(check_same_experiment(saved, tiny_experiment({change})), UsageError) << change;
   }
+}
+
+TEST(ResumeCheck, SecretsAreComparedByTheirNames) {
+  const std::string url = "model.pretrained=https://user:w0rd@h/m.pth?token=";
+  const std::string masked = experiment_yaml(tiny_experiment({url + "abc"}));
+  EXPECT_EQ(masked.find("w0rd"), std::string::npos);
+  EXPECT_NO_THROW(check_same_experiment(masked, tiny_experiment({url + "abc"})));
+  EXPECT_NO_THROW(check_same_experiment(masked, tiny_experiment({url + "renewed"})));
+  EXPECT_THROW(check_same_experiment(masked, tiny_experiment({"model.pretrained=https://user:w0rd@h/other.pth?token=abc"})),
+               UsageError);
+  ::setenv("RESUME_TEST_TOKEN", "abcdefgh", 1);
+  const std::string named = experiment_yaml(tiny_experiment({url + "${RESUME_TEST_TOKEN}"}));
+  EXPECT_EQ(named.find("abcdefgh"), std::string::npos);
+  EXPECT_NO_THROW(check_same_experiment(named, tiny_experiment({url + "${RESUME_TEST_TOKEN}"})));
+  EXPECT_THROW(check_same_experiment(named, tiny_experiment({url + "${secret:OTHER:-x}"})), UsageError);
+  ::unsetenv("RESUME_TEST_TOKEN");
+  EXPECT_THROW(check_same_experiment(named, tiny_experiment({url + "abc"})), UsageError);  // and no complaint of the variable
+  // Another variable is saved expanded, and its change is a change of the run.
+  ::setenv("RESUME_TEST_LR", "0.1", 1);
+  const std::string expanded = experiment_yaml(tiny_experiment({"optimizer.lr=${RESUME_TEST_LR}"}));
+  ::setenv("RESUME_TEST_LR", "0.2", 1);
+  EXPECT_THROW(check_same_experiment(expanded, tiny_experiment({"optimizer.lr=${RESUME_TEST_LR}"})), UsageError);
+  ::unsetenv("RESUME_TEST_LR");
 }
 
 // Runs from before loss.terms: Note [Older loss keys].

@@ -7,6 +7,7 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/rank_status.h"
+#include "core/secrets.h"
 #include "core/signals.h"
 #include "data/decode/png_writer.h"
 #include "infer/auto_precision.h"
@@ -22,20 +23,20 @@ namespace tessera {
 namespace {
 
 // RUN/predictions: the drawn predictions as PNG files, with index.json to say what each is.
-void save_pictures(const fs::path& folder, const std::vector<DrawnPrediction>& best,
+void save_pictures(const fs::path& folder, Access access, const std::vector<DrawnPrediction>& best,
                    const std::vector<DrawnPrediction>& worst) {
-  make_folders(folder);
+  make_folders(folder, access);
   nlohmann::json index = nlohmann::json::array();
   const auto save = [&](const std::vector<DrawnPrediction>& drawn, const std::string& kind) {
     for (size_t i = 0; i < drawn.size(); ++i) {
       const std::string file = fmt::format("{}-{}.png", kind, i);
-      write_file(folder / file, encode_png(drawn[i].picture));
+      write_file(folder / file, encode_png(drawn[i].picture), access);
       index.push_back({{"file", file}, {"kind", kind}, {"caption", drawn[i].caption}, {"mean_iou", drawn[i].score}});
     }
   };
   save(best, "best");
   save(worst, "worst");
-  write_file(folder / "index.json", json_text(index, 2));
+  write_file(folder / "index.json", json_text(index, 2), access);
 }
 
 std::vector<ReportPicture> load_pictures(const fs::path& folder, const std::string& kind) {
@@ -50,14 +51,15 @@ std::vector<ReportPicture> load_pictures(const fs::path& folder, const std::stri
 
 // What a run is, for people and for its report.
 void describe_run(const fs::path& folder, const Experiment& experiment, const Trainer& trainer, int ranks) {
-  make_folders(folder);
-  write_file(folder / "config.yaml", experiment_yaml(experiment));
+  const Access access = run_access(experiment.run, folder);
+  make_folders(folder, access);
+  write_file(folder / "config.yaml", experiment_yaml(experiment), access);
   nlohmann::json environment = describe_environment();
   environment["device"] = trainer.device();
   environment["ranks"] = ranks;
   environment["model"] = {{"name", experiment.model.name}, {"parameters", trainer.num_parameters()}};
   environment["classes"] = {{"names", trainer.classes().names}, {"palette", trainer.classes().palette}};
-  write_file(folder / "environment.json", json_text(environment, 2));
+  write_file(folder / "environment.json", json_text(environment, 2), access);
 }
 
 // The best and the worst of the last evaluation.
@@ -68,7 +70,7 @@ void draw_predictions(const fs::path& folder, const Trainer& trainer, const RunR
                          experiment.run.pictures, want_best, experiment.eval.at == EvalSize::kOriginal);
   };
   const auto best = draw(true), worst = draw(false);
-  save_pictures(folder / "predictions", best, worst);
+  save_pictures(folder / "predictions", run_access(experiment.run, folder), best, worst);
   hooks.on_pictures(result.state, best, worst);
 }
 
@@ -109,7 +111,7 @@ RunResult run_training(const Experiment& asked, const RunOptions& options, World
   experiment.train.precision = precision_of_run(asked.train, folder, options.resume, options.device, world);
   std::optional<NewFolders> refused;
   if (world.is_first()) refused.emplace(folder);
-  const auto lock = world.is_first() ? claim_folder(folder, options.resume) : nullptr;
+  const auto lock = world.is_first() ? claim_folder(folder, options.resume, run_access(asked.run, folder)) : nullptr;
   catch_stop_signals();
   std::optional<StopNotice> notice;
   if (world.is_first()) notice.emplace(kNotice);
@@ -138,7 +140,7 @@ void write_report(const fs::path& folder) {
   ReportInput input;
   input.history = read_run_log(folder / "log.jsonl");
   input.title = fs::absolute(folder).lexically_normal().filename().string();
-  input.config_yaml = read_text(folder / "config.yaml");
+  input.config_yaml = mask_urls(read_text(folder / "config.yaml"));  // older runs saved them whole
   nlohmann::json environment = nlohmann::json::parse(read_text(folder / "environment.json"));
   input.model = environment.at("model");
   input.class_names = environment.at("classes").at("names").get<std::vector<std::string>>();
@@ -148,7 +150,7 @@ void write_report(const fs::path& folder) {
   input.environment = environment;
   input.best = load_pictures(folder / "predictions", "best");
   input.worst = load_pictures(folder / "predictions", "worst");
-  write_file(folder / "report.html", render_report(input));
+  write_file(folder / "report.html", render_report(input), access_like(folder / "config.yaml"));
 }
 
 }  // namespace tessera

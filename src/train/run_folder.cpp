@@ -1,14 +1,14 @@
 #include "train/run_folder.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
-#include "core/host_name.h"
 #include "core/log.h"
+#include "core/new_file.h"
+#include "core/printable.h"
 #include "core/signals.h"
 #include "infer/checkpoint/checkpoint_store.h"
 
@@ -17,23 +17,18 @@ namespace {
 
 constexpr const char* kLog = "log.jsonl";
 
-std::string this_process() {
-  return fmt::format("process {} on {}", ::getpid(), host_name());
-}
-
 // A run that is to go on may still be saving where it was stopped.
-std::unique_ptr<FileLock> lock_folder(const fs::path& folder, bool resume) {
+std::unique_ptr<FileLock> lock_folder(const fs::path& folder, bool resume, Access access) {
   constexpr int kPatience_s = 60;
-  auto lock = std::make_unique<FileLock>(folder / ".lock", "set run.dir to another place");
+  auto lock = std::make_unique<FileLock>(folder / ".lock", "set run.dir to another place", access);
   for (int waited = 0; !lock->try_lock(); ++waited) {
     if (!resume || waited == kPatience_s || stop_signal() != 0) {
       fail_usage("{} is in use by {}; wait until it has ended, or set run.dir (or run.name) to start another run",
-                 folder.string(), lock->signature());
+                 folder.string(), lock->holder());
     }
-    if (waited == 0) log_info("waiting for {}, which writes to {}", lock->signature(), folder.string());
+    if (waited == 0) log_info("waiting for {}, which writes to {}", lock->holder(), folder.string());
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
-  lock->sign(this_process());
   return lock;
 }
 
@@ -44,11 +39,34 @@ bool holds_run(const fs::path& folder) {
   return fs::exists(folder / kLog, error) && read_text(folder / kLog).find(R"("type":"checkpoint")") != std::string::npos;
 }
 
+// Only by who has the lock.
+void clean_up(const fs::path& folder) {
+  remove_leftovers(folder);
+  remove_leftovers(folder / "predictions");
+  remove_checkpoint_drafts(folder / "checkpoints");
+}
+
 }  // namespace
 
 fs::path run_folder(const Experiment& experiment) {
   if (!experiment.run.dir.empty()) return experiment.run.dir;
-  return fs::path("runs") / (experiment.run.name.empty() ? "run" : experiment.run.name);
+  const fs::path name = experiment.run.name.empty() ? "run" : experiment.run.name;
+  const bool leaves =
+      name.has_root_path() || std::any_of(name.begin(), name.end(), [](const fs::path& p) { return p == ".."; });
+  if (leaves || name.lexically_normal() == "." || experiment.run.name.find('\0') != std::string::npos)
+    fail_usage("run.name={} does not name a folder below runs/; expected a name such as unet-2, or set run.dir",
+               printable(experiment.run.name));
+  return fs::path("runs") / name;
+}
+
+Access run_access(const RunConfig& config, const fs::path& folder) {
+  switch (config.permissions) {
+    case RunPermissions::kAuto: return access_at(folder);
+    case RunPermissions::kPrivate: return Access::kPrivate;
+    case RunPermissions::kGroup: return Access::kGroup;
+    case RunPermissions::kUmask: return Access::kUmask;
+  }
+  return Access::kPrivate;
 }
 
 NewFolders::NewFolders(const fs::path& run) {
@@ -67,16 +85,17 @@ NewFolders::~NewFolders() {
   for (const fs::path& path : made_) fs::remove(path, ignored);  // only what is empty
 }
 
-std::unique_ptr<FileLock> claim_folder(const fs::path& folder, bool resume) {
-  const std::string why = why_not_writable(folder);
+std::unique_ptr<FileLock> claim_folder(const fs::path& folder, bool resume, Access access) {
+  const std::string why = why_not_writable(folder, access);
   TSR_CHECK(why.empty(), "the run folder {} cannot be written: {}; set run.dir to another place", folder.string(), why);
-  auto lock = lock_folder(folder, resume);
+  auto lock = lock_folder(folder, resume, access);
   std::error_code error;
   // Where locks do not work, a log is all that tells of a run that may be in its first steps.
   const bool used = holds_run(folder) || (!lock->works() && fs::exists(folder / kLog, error));
   if (used && !resume)
     fail_usage("{} already holds a run; add --resume to go on with it, or set run.dir (or run.name) to start another",
                folder.string());
+  if (lock->works()) clean_up(folder);
   return lock;
 }
 

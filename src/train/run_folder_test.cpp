@@ -7,10 +7,12 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "support/fixtures.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
 
+using testing::message_of;
 using testing::TempFolder;
 
 void put(const fs::path& path, const std::string& text = "x") {
@@ -63,6 +65,53 @@ TEST(ClaimFolder, ARunThatFailedBeforeItsFirstCheckpointIsNone) {
   set_failed_run_aside(run);
   EXPECT_FALSE(fs::exists(run / "log.jsonl") || fs::exists(run / "tensorboard"));
   EXPECT_EQ(read_text(run / "log-failed.jsonl"), "{\"step\":1,\"type\":\"train\"}\n");
+}
+
+TEST(ClaimFolder, WhatKilledProcessesLeftGoesAndTheFolderIsForWhomItSays) {
+  const TempFolder folder;
+  const fs::path run = folder / "runs/one";
+  { claim_folder(run, false, Access::kPrivate); }
+  EXPECT_EQ(fs::status(run).permissions(), fs::perms(0700));
+  EXPECT_EQ(fs::status(run / ".lock").permissions(), fs::perms(0600));
+  const std::string left = ".tessera-0123456789abcdef.tmp";
+  for (const std::string& place : {left, "checkpoints/" + left, "checkpoints/step-00000005/" + left, "predictions/" + left,
+                                   std::string("checkpoints/.writing-step-00000007-0123/model.safetensors")})
+    put(run / place);
+  put(run / "checkpoints/step-00000005/DONE");
+  claim_folder(run, true, Access::kPrivate);
+  EXPECT_EQ(list_files(run), (std::vector<fs::path>{run / "checkpoints/step-00000005/DONE"}));
+  EXPECT_FALSE(fs::exists(run / left) || fs::exists(run / "checkpoints" / left) || fs::exists(run / "predictions" / left));
+  EXPECT_FALSE(fs::exists(run / "checkpoints/step-00000005" / left));
+  EXPECT_FALSE(fs::exists(run / "checkpoints/.writing-step-00000007-0123"));
+}
+
+TEST(RunFolder, ANameStaysBelowRuns) {
+  const auto named = [](const std::string& name) {
+    Experiment experiment;
+    experiment.run.name = name;
+    return run_folder(experiment);
+  };
+  EXPECT_EQ(named("unet"), "runs/unet");
+  EXPECT_EQ(named("group/unet..2"), "runs/group/unet..2");
+  EXPECT_EQ(named(""), "runs/run");
+  for (const char* name : {"../../escape", "/tmp/escape", "a/../../b", "..", ".", "./"})
+    EXPECT_CONTAINS(message_of<UsageError>([&] { named(name); }), "does not name a folder below runs/") << name;
+  Experiment elsewhere;
+  elsewhere.run.name = "../x";
+  elsewhere.run.dir = "/tmp/anywhere";
+  EXPECT_EQ(run_folder(elsewhere), "/tmp/anywhere");
+}
+
+TEST(RunFolder, PermissionsAreTheConfigsOrThoseOfThePlace) {
+  const TempFolder folder;
+  RunConfig config;
+  EXPECT_EQ(run_access(config, folder / "run"), Access::kPrivate);
+  fs::permissions(folder.path(), fs::perms(02770));
+  EXPECT_EQ(run_access(config, folder / "run"), Access::kGroup);
+  config.permissions = RunPermissions::kPrivate;
+  EXPECT_EQ(run_access(config, folder / "run"), Access::kPrivate);
+  config.permissions = RunPermissions::kUmask;
+  EXPECT_EQ(run_access(config, folder / "run"), Access::kUmask);
 }
 
 TEST(ClaimFolder, ARunWithACheckpointNowOrOnceIsOne) {

@@ -69,7 +69,8 @@ RunInfo Trainer::info() const {
           .num_train = train_set_->size(),
           .num_val = val_set_->size(),
           .device = device_.str(),
-          .classes = train_set_->classes()};
+          .classes = train_set_->classes(),
+          .access = run_access(experiment_.run, folder_)};
 }
 
 RunResult Trainer::result() {

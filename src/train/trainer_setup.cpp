@@ -49,7 +49,8 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   open_data();
   build_model();
   if (world_.is_first()) {
-    store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint);
+    store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint,
+                                               run_access(experiment_.run, folder_));
     Arena& arena = step_->arena();
     store_->check_room(static_cast<int64_t>(arena.params().nbytes() + arena.buffers().nbytes()) +
                        step_->optimizer().state_bytes() + step_->average().bytes());

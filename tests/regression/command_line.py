@@ -191,6 +191,8 @@ def mistakes(folder):
         (["train", *synthetic, "train.duration=99999999999999999999ba"], "expected a duration of at most 1e+12"),
         (["train", *synthetic, "train.duration=9e11ep"], "the duration 900000000000ep is"),
         (["train", "data.type=pairs", "data.classes=[a,b]", f"run.dir={folder}/x"], "data.path is not set"),
+        (["train", "data.type=synthetic", "run.name=../../escape"], "run.name=../../escape does not name a folder below runs/"),
+        (["train", "data.type=synthetic", f"run.name={folder}/escape"], "does not name a folder below runs/; expected a name such as unet-2, or set run.dir"),
         (["config", "explain", "optimizer.lrr"], "did you mean 'optimizer.lr'?"),
         (["nonsense"], "tessera --help"),
         (["trian"], "no command 'trian', did you mean 'train'?"),
@@ -224,6 +226,10 @@ def help_and_shells():
     tessera("completion", "zsh")
     out, _ = tessera("config", "explain", "optimizer.lr", "optimizer.lr=0.5")
     check("set by  command line" in out, out)
+    demo = pathlib.Path(__file__).parents[2] / "configs/demo.yaml"
+    for name in ("run.name=", "run.name=null"):
+        out, _ = tessera("config", "explain", "run.name", demo, name)
+        check('run.name: "demo"' in out, f"{name} is not the config's own name: {out}")
     reference, _ = tessera("config", "reference")
     kept = (pathlib.Path(__file__).parents[2] / "docs/config.md").read_text()
     check(reference == kept, "docs/config.md is not what `tessera config reference` prints; run `make docs`")

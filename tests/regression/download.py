@@ -1,14 +1,18 @@
 """Weights fetched over HTTP from a server of this test's own: whole, resumed after a cut connection, with a wrong checksum, from
-servers that fail, offline, by two processes at once, and as model.pretrained of a run that is resumed without them."""
+servers that fail, offline, by two processes at once, and as model.pretrained of a run that is resumed without them. Nothing is taken
+from a server that leads out of https, that sends without end, or through what somebody else put into the cache."""
 import hashlib
 import http.server
 import json
 import os
 import pathlib
 import re
+import shutil
 import socket
+import ssl
 import subprocess
 import threading
+import time
 
 from support import TINY, Folder, check, program, tessera
 
@@ -19,10 +23,15 @@ PROXIES = {name: "" for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Answers each path by `answers[path]`, a function of the handler; keeps the headers of all requests."""
+    """Answers each path by `answers[path]`, a function of the handler; keeps the headers of all requests. With a certificate: by https."""
 
-    def __init__(self):
+    def __init__(self, certificate=None, key=None):
         super().__init__(("127.0.0.1", 0), Handler)
+        self.scheme = "https" if certificate else "http"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            self.socket = context.wrap_socket(self.socket, server_side=True)
         self.answers, self.seen, self.lock = {}, {}, threading.Lock()
         self.daemon_threads = True
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -30,7 +39,10 @@ class Server(http.server.ThreadingHTTPServer):
     def url(self, path, answer):
         self.answers[path] = answer
         self.seen[path] = []
-        return f"http://127.0.0.1:{self.server_address[1]}{path}"
+        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}{path}"
+
+    def handle_error(self, *_):
+        pass  # clients go away, and are meant to
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -70,8 +82,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content[start:stop])
 
 
-def fetch(folder, url, expect=0):
-    return tessera("models", "fetch", url, expect=expect, env={**PROXIES, "TESSERA_CACHE": str(folder / "cache")})
+def fetch(folder, url, expect=0, **variables):
+    return tessera("models", "fetch", url, expect=expect, env={**PROXIES, "TESSERA_CACHE": str(folder / "cache"), **variables})
 
 
 def leftovers(folder, suffix=""):
@@ -91,8 +103,17 @@ def whole(server, folder):
     file = pathlib.Path(out.strip())
     check(file.name == "model.pth" and file.read_bytes() == CONTENT, f"{out}{errors}")
     check(sorted(leftovers(folder)) == ["model.pth", "model.pth.seen.json"], leftovers(folder))
-    fetch(folder, f"{url}#sha256={DIGEST[:8]}")
+    fetch(folder, f"{url}#sha256={DIGEST}")
     check(len(server.seen["/redirect/model.pth"]) == 1, "a file that is in the cache was fetched again")
+    # Exchanged behind our back, of the same size and date.
+    date = file.stat().st_mtime_ns
+    other = file.with_name("other")
+    other.write_bytes(CONTENT[::-1])
+    os.utime(other, ns=(date, date))
+    other.rename(file)
+    _, errors = fetch(folder, f"{url}#sha256={DIGEST}", expect=1)
+    check(f"its sha256 is {hashlib.sha256(CONTENT[::-1]).hexdigest()}, expected {DIGEST}" in errors, errors)
+    file.unlink()
     # No checksum is known: the first one counts.
     out, errors = fetch(folder, server.url("/nolength.pth", without_length))
     check(f"its sha256 {DIGEST} is noted" in errors, errors)
@@ -142,11 +163,16 @@ def resumed(server, folder):
 
 
 def refused(server, folder):
-    wrong = "0" * 8
+    wrong = "0" * 64
     url = server.url("/wrong.pth", Handler.send_content)
     _, errors = fetch(folder, f"{url}#sha256={wrong}", expect=1)
     check(f"its sha256 is {DIGEST}, expected {wrong}" in errors and "it was not kept" in errors, errors)
-    check(not [n for n in leftovers(folder) if not n.endswith(".lock")], leftovers(folder))
+    check(not leftovers(folder), leftovers(folder))
+    shutil.rmtree(folder / "cache")
+    for odd, why in [(url.replace("/wrong.pth", "/."), "names no file"), (url.replace("/wrong.pth", "/..?x"), "names no file"),
+                     (f"{url}#sha256={DIGEST[:8]}", "expects all 64 hex digits, got 8"), (f"{url}#sha256=2", "expects all 64 hex digits, got 1")]:
+        _, errors = fetch(folder, odd, expect=2)
+        check(why in errors and not (folder / "cache").exists(), f"{odd}: {errors}")
 
     def page(status):
         def answer(handler):
@@ -160,6 +186,96 @@ def refused(server, folder):
     _, errors = fetch(folder, server.url("/busy.pth", page(503)), expect=1)
     check("the server answered 503" in errors and len(server.seen["/busy.pth"]) == 5, errors)
     check(not any(p.stat().st_size for p in (folder / "cache").rglob("*.part")), "an error page was kept as weights")
+    check(not leftovers(folder, ".lock"), leftovers(folder))
+
+
+def too_large(server, folder):
+    def endless(handler):
+        handler.begin(200, None)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            handler.wfile.write(CONTENT)
+
+    def boasting(handler):
+        handler.begin(200, 10**15)
+        handler.wfile.write(CONTENT)
+
+    one_mb = {"TESSERA_MAX_DOWNLOAD_GB": "0.001"}
+    _, errors = fetch(folder, server.url("/endless.pth", endless), expect=1, **one_mb)
+    check("the file has more than 0.001 GB (the server does not say how many); set TESSERA_MAX_DOWNLOAD_GB" in errors, errors)
+    _, errors = fetch(folder, server.url("/said.pth", Handler.send_content), expect=1, **one_mb)
+    check("the file has more than 0.001 GB (0.00128 GB)" in errors, errors)
+    _, errors = fetch(folder, server.url("/boast.pth", boasting), expect=1)
+    check("the file has more than 20 GB (1e+06 GB)" in errors, errors)
+    _, errors = fetch(folder, server.url("/disk.pth", boasting), expect=1, TESSERA_MAX_DOWNLOAD_GB="100000000")
+    check("the file has 1e+06 GB and the disk of" in errors, errors)
+    check(not leftovers(folder), f"left behind: {leftovers(folder)}")
+    _, errors = fetch(folder, server.url("/said.pth", Handler.send_content), expect=2, TESSERA_MAX_DOWNLOAD_GB="much")
+    check("TESSERA_MAX_DOWNLOAD_GB=much: expected a number of gigabytes" in errors, errors)
+    fetch(folder, server.url("/said.pth", Handler.send_content), TESSERA_MAX_DOWNLOAD_GB="0.0013")
+
+
+def what_others_put_there(server, folder):
+    """A planted .part must not lead the download elsewhere; the cache is its user's."""
+    url = server.url("/planted.pth", lambda handler: handler.begin(404, 0))
+    _, errors = fetch(folder, url, expect=1)
+    place = pathlib.Path(re.search(r"place it as planted.pth in (\S+),", errors)[1])
+    victim = folder / "victim.txt"
+    victim.write_text("mine")
+    (place / "planted.pth.part").symlink_to(victim)
+    (place / "planted.pth.part.tmp").symlink_to(victim)
+    server.url("/planted.pth", Handler.send_content)
+    out, _ = fetch(folder, url)
+    check(victim.read_text() == "mine", "the download was written through a link")
+    check(pathlib.Path(out.strip()).read_bytes() == CONTENT and not pathlib.Path(out.strip()).is_symlink(), out)
+    for path in (folder / "cache", folder / "cache/weights", place):
+        check(path.stat().st_mode & 0o777 == 0o700, f"{path} has mode {path.stat().st_mode:o}")
+    (place / "planted.pth").unlink()
+    (place / "planted.pth.lock").symlink_to(victim)
+    _, errors = fetch(folder, url, expect=1)
+    check("planted.pth.lock: it is a link" in errors and victim.read_text() == "mine", errors)
+
+
+def credentials(server, folder):
+    path = "/private.pth?token=t0ken-value&download=true"
+    url = server.url(path, Handler.send_content).replace("://", "://somebody:pa55w0rd@")
+    out, errors = fetch(folder, url)
+    check("Authorization" in server.seen[path][0], "the server did not get the credentials")
+    note = next((folder / "cache").rglob("*.seen.json")).read_text()
+    check("://***@127.0.0.1" in note and "private.pth?token=***&download=true" in note, note)
+    for text in (out, errors, note):
+        check("pa55w0rd" not in text and "t0ken-value" not in text and "somebody" not in text, text)
+    server.url(path, lambda handler: handler.begin(404, 0))
+    next((folder / "cache").rglob("private.pth")).unlink()
+    _, errors = fetch(folder, url, expect=1)
+    check("the server answered 404" in errors and "pa55w0rd" not in errors and "t0ken-value" not in errors, errors)
+
+
+def secure_stays_secure(server, folder):
+    if not shutil.which("openssl"):
+        print("secure_stays_secure: there is no program `openssl` to make a certificate: skipped")
+        return
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    plain = server.url("/plain.pth", Handler.send_content)
+    with Server(certificate, key) as secure:
+        def lead(to):
+            return lambda handler: handler.begin(302, 0, Location=to)
+
+        direct = secure.url("/direct.pth", Handler.send_content)
+        _, errors = fetch(folder, direct, expect=1)
+        check("certificate" in errors.lower(), f"a certificate that nobody vouches for was accepted: {errors}")
+        trusted = {"SSL_CERT_FILE": str(certificate)}
+        out, _ = fetch(folder, direct, **trusted)
+        check(pathlib.Path(out.strip()).read_bytes() == CONTENT, out)
+        fetch(folder, secure.url("/stays.pth", lead(direct)), **trusted)
+        fetch(folder, server.url("/better.pth", lead(direct)), **trusted)  # from http to https
+        _, errors = fetch(folder, secure.url("/leaves.pth", lead(plain)), expect=1, **trusted)
+        check("leads from https to another protocol" in errors, errors)
+        check(not server.seen["/plain.pth"], "a redirect from https to http was followed")
+        check(not leftovers(folder, "leaves.pth*"), leftovers(folder))
+        secure.shutdown()
 
 
 def offline(folder):
@@ -233,7 +349,8 @@ def a_run_starts_from_them(server, folder):
 
 if __name__ == "__main__":
     with Server() as live:
-        for part in (whole, resumed, refused, offline, two_at_once, a_run_starts_from_them):
+        for part in (whole, resumed, refused, too_large, what_others_put_there, credentials, secure_stays_secure, offline, two_at_once,
+                     a_run_starts_from_them):
             with Folder() as temporary:
                 part(*((temporary,) if part is offline else (live, temporary)))
             print(f"{part.__name__}: ok", flush=True)

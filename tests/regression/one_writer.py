@@ -1,5 +1,8 @@
 """A run's folder has one writer: a second process is told who has it, one that is to resume waits for the first to save and end. A closed
 terminal (SIGHUP) is a stop like SIGTERM, except under nohup."""
+import os
+import pwd
+import re
 import signal
 import subprocess
 import time
@@ -33,8 +36,9 @@ def main():
     with Folder() as folder:
         run = folder / "run"
         first = started(run)
+        user = next((entry.pw_name for entry in pwd.getpwall() if entry.pw_uid == os.geteuid()), f"uid {os.geteuid()}")
         _, errors = tessera("train", *OPTIONS, f"run.dir={run}", "optimizer.lr=0.5", expect=2)
-        check(f"is in use by process {first.pid} on " in errors, errors)
+        check(re.search(rf"is in use by process {first.pid} on \S+ \({user}\)", errors), errors)
         second = start("train", *OPTIONS, f"run.dir={run}", "--resume")
         waiting = next((line for line in second.stderr if "waiting for" in line), "")
         check(f"waiting for process {first.pid} on " in waiting, f"the second process did not wait: '{waiting}'")

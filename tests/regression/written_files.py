@@ -1,5 +1,6 @@
 """What predict, eval, export and demo write, and where: an input is never replaced, no result is written over another, and what
-cannot be written or measured is said before the work."""
+cannot be written or measured is said before the work. Nothing is written through what others put into the way, runs are their user's unless
+they are shared, and names move no cursor and make no lines."""
 import json
 import os
 import pathlib
@@ -55,6 +56,115 @@ def lists_may_be_separated_by_nuls(folder, run):
         check(files_in(output) == ["a.png", "two\nlines.png"], f"{ranks}: {files_in(output)}")
 
 
+def nothing_is_written_through_planted_links(folder, run):
+    """Each name that a temporary file of a result has had, or could have, leads to another file."""
+    out = folder / "planted"
+    write_png(folder / "one/d.png", 24, 20, COLOURS, channels=3)
+    out.mkdir()
+    victim = folder / "victim.txt"
+    victim.write_text("mine")
+    for name in ("d.png.tmp", ".d.png.tmp", ".tessera-probe-1", ".tessera-0000000000000000.tmp", "e.json.tmp"):
+        (out / name).symlink_to(victim)
+    (out / ".tessera-0123456789abcdef.tmp").write_text("left by a process that was killed")
+    tessera("predict", "-w", run, folder / "one/d.png", "-o", out)
+    tessera("eval", "-w", run, "-o", out / "e.json")
+    check(victim.read_text() == "mine", "another file was overwritten")
+    check((out / "d.png").is_file() and not (out / "d.png").is_symlink() and not (out / "e.json").is_symlink(), files_in(out))
+    check(not (out / ".tessera-0123456789abcdef.tmp").exists(), "what a killed process left is still there")
+    # A link in the place of the result itself is followed, as cp does: it is the user's own.
+    (out / "d.png").unlink()
+    (out / "d.png").symlink_to(folder / "elsewhere.png")
+    tessera("predict", "-w", run, folder / "one/d.png", "-o", out)
+    check((out / "d.png").is_symlink() and (folder / "elsewhere.png").read_bytes()[:4] == b"\x89PNG", "the link was replaced")
+    if os.geteuid() == 0:  # but not another user's in a folder where others may write
+        (out / "d.png").unlink()
+        (out / "d.png").symlink_to(victim)
+        os.lchown(out / "d.png", 12345, 12345)
+        out.chmod(0o1777)
+        _, errors = tessera("predict", "-w", run, folder / "one/d.png", "-o", out, expect=1)
+        check("it is a link of another user (uid 12345) in a folder where others may write" in errors, errors)
+        check(victim.read_text() == "mine", "another user's link was followed")
+
+
+def permissions(folder, run):
+    before = os.umask(0o022)
+    try:
+        check_permissions(folder, run)
+    finally:
+        os.umask(before)
+
+
+def check_permissions(folder, run):
+    def modes(place):
+        """Of all that is in a run folder; its own is that of '.'."""
+        return {p.relative_to(place).as_posix(): p.stat().st_mode & 0o777 for p in [place, *place.rglob("*")]}
+
+    def expect(place, of_folders, of_files):
+        for name, mode in modes(place).items():
+            wanted = of_folders if (place / name).is_dir() else of_files
+            check(mode == wanted, f"{place / name} has mode {mode:o}, expected {wanted:o}")
+
+    tiny = [*TINY, "train.duration=2ba", "train.device=cpu", "run.pictures=1"]
+    expect(run, 0o700, 0o600)  # made with whatever umask this test was started
+    tessera("train", *tiny, f"run.dir={folder}/runs/private")
+    expect(folder / "runs/private", 0o700, 0o600)
+    check((folder / "runs").stat().st_mode & 0o777 == 0o755, "the folder above a run is not as the umask says")
+    tessera("train", *tiny, f"run.dir={folder}/runs/ranks", "-p", "ddp", "--ranks", 2)
+    check(modes(folder / "runs/ranks")["."] == 0o700 and modes(folder / "runs/ranks")["logs"] == 0o700, f"{modes(folder / 'runs/ranks')}")
+    tessera("train", *tiny, f"run.dir={folder}/runs/open", "run.permissions=umask")
+    expect(folder / "runs/open", 0o755, 0o644)
+    (folder / "project").mkdir()
+    (folder / "project").chmod(0o2770)
+    tessera("train", *tiny, f"run.dir={folder}/project/shared")
+    expect(folder / "project/shared", 0o750, 0o640)
+    os.umask(0o077)
+    tessera("train", *tiny, f"run.dir={folder}/runs/strict", "run.permissions=umask")
+    expect(folder / "runs/strict", 0o700, 0o600)
+    os.umask(0o022)
+    # What a user shares stays shared, also where it is made anew.
+    (folder / "runs/private/report.html").chmod(0o644)
+    tessera("report", folder / "runs/private")
+    check((folder / "runs/private/report.html").stat().st_mode & 0o777 == 0o644, "a report that was shared no longer is")
+    # What is named with -o is as other programs make it.
+    write_png(folder / "one/d.png", 24, 20, COLOURS, channels=3)
+    tessera("predict", "-w", run, folder / "one/d.png", "-o", folder / "out")
+    tessera("export", "weights", "-w", run, "-o", folder / "open.pth")
+    for path, mode in [(folder / "out", 0o755), (folder / "out/d.png", 0o644), (folder / "open.pth", 0o644)]:
+        check(path.stat().st_mode & 0o777 == mode, f"{path} has mode {path.stat().st_mode & 0o777:o}, expected {mode:o}")
+
+
+def names_make_no_lines(folder):
+    """Names of files and classes with control characters, in every output for people; lists can be read back."""
+    evil = "z\x1b[31mRED\nE 00:00:00 all fine"
+    data = folder / "evil"
+    for i, name in enumerate([f"{evil} {i}" for i in range(6)] + ["tab\tname", "plain"]):
+        write_png(data / f"images/{name}.png", 24, 20, lambda y, x: (200, 60 + x, 30 + y + i), channels=3)
+        write_png(data / f"masks/{name}.png", 24, 20, lambda y, x: x % 2)
+    broken = data / f"masks/{evil} 0.png"
+    broken.write_bytes(broken.read_bytes()[:60])
+    (folder / "evil.yaml").write_text(f'data: {{path: "{data}", classes: [a, "x\\e[31m\\nE 00:00:00 fake"], max_bad_share: 0.5, val_share: 0.25}}\n')
+    run = folder / "evil run"
+    options = ["model.unet.channels=[4]", "train.batch_size=2", "train.duration=8ba", "run.pictures=1", "train.device=cpu", f"run.dir={run}"]
+    commands = [(["data", "check", folder / "evil.yaml"], 1), (["data", "stats", folder / "evil.yaml"], 0), (["data", "list", folder / "evil.yaml"], 0),
+                (["train", folder / "evil.yaml", *options], 0), (["eval", "-w", run], 0),
+                (["train", folder / "evil.yaml", *options[:-1], f"run.dir={run}2", "data.max_bad_share=0"], 1),
+                (["predict", "-w", run, data / "masks", "-o", folder / "evil out"], 1)]
+    for arguments, code in commands:
+        out, errors = tessera(*arguments, expect=code)
+        check("\x1b" not in out + errors, f"{arguments}: an escape reached the terminal: {out}{errors}")
+        lines = [line for line in (out + errors).splitlines() if line.startswith("E 00:00:00")]
+        check(not lines, f"{arguments}: a name made a line: {lines}")
+        check(arguments[0] == "predict" or r"\x1b[31m" in out + errors or arguments[1] == "stats", f"{arguments}: the name is gone: {out}{errors}")
+    listing, _ = tessera("data", "list", folder / "evil.yaml")
+    check(len(listing.splitlines()) == 8 and all(line.count("\t") == 1 for line in listing.splitlines()), listing)
+    whole, _ = tessera("data", "list", "-0", folder / "evil.yaml")
+    names = {entry.split("\t", 1)[1] for entry in whole.split("\0") if entry}
+    check(names == {p.stem for p in (data / "images").iterdir()}, f"{names}")
+    (data / "list.txt").write_text("".join(line.split("\t")[1] + "\n" for line in listing.splitlines()))
+    again, _ = tessera("data", "list", folder / "evil.yaml", "data.train.list=list.txt", "data.val_share=0", "--split", "train")
+    check(sorted(line.split("\t")[1] for line in again.splitlines()) == sorted(line.split("\t")[1] for line in listing.splitlines()), again)
+
+
 def names_may_be_any_bytes(folder, run):
     latin = folder / "latin/gr\udcfc.png"  # Python's way to write the byte 0xFC, which is not UTF-8
     write_png(latin, 24, 20, COLOURS, channels=3)
@@ -94,7 +204,7 @@ def evaluation_is_not_lost(folder, run):
         for ranks in ([], ["-p", "dp", "--ranks", 2, "-d", "cpu"]):
             out, errors = tessera("eval", "-w", run, "-o", output, *ranks, expect=1)
             check(f"the output file {output} cannot be written" in errors and not out, f"{out}{errors}")
-    (folder / "late.json.tmp").mkdir()  # the temporary name is taken: the folder is writable, the file is not
+    (folder / "late.json").symlink_to(folder / "nowhere/late.json")  # the folder is writable, what the link leads to is not
     out, errors = tessera("eval", "-w", run, "-o", folder / "late.json", expect=1)
     check("cannot write" in errors and "mean_iou" in out, f"{out}{errors}")
 
@@ -141,7 +251,7 @@ def lost_output_is_a_failure(folder, run):
 
     done = subprocess.run([program(), "export", "weights", "-w", run, "-o", folder / "large.pth"], capture_output=True, text=True, preexec_fn=limit_files)
     check(done.returncode == 1 and "File too large" in done.stderr, f"{done.returncode} {done.stderr}")
-    check(not list(folder.glob("large.pth*")), "a part of the file was left")
+    check(not list(folder.glob("large.pth*")) and not list(folder.glob(".tessera-*")), "a part of the file was left")
     if pathlib.Path("/dev/full").is_char_device():
         with open("/dev/full", "w") as full:
             done = subprocess.run([program(), "models", "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
@@ -171,10 +281,10 @@ if __name__ == "__main__":
     with Folder() as temporary:
         trained = temporary / "run"
         tessera("train", *TINY, "train.duration=1ba", "train.device=cpu", f"run.dir={trained}")
-        for part in (inputs_are_kept, results_are_kept_apart, lists_may_be_separated_by_nuls, names_may_be_any_bytes, evaluation_is_not_lost,
-                     lost_output_is_a_failure, format_follows_the_extension):
+        for part in (inputs_are_kept, results_are_kept_apart, lists_may_be_separated_by_nuls, nothing_is_written_through_planted_links, permissions,
+                     names_may_be_any_bytes, evaluation_is_not_lost, lost_output_is_a_failure, format_follows_the_extension):
             part(temporary, trained)
             print(f"{part.__name__}: ok")
-        for part in (nothing_to_learn_or_evaluate, training_on_names_of_any_bytes, demo_replaces_only_demos):
+        for part in (nothing_to_learn_or_evaluate, training_on_names_of_any_bytes, names_make_no_lines, demo_replaces_only_demos):
             part(temporary)
             print(f"{part.__name__}: ok")

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
+
 namespace tessera {
 
 void Quarantine::add(BadSampleRecord record) {
@@ -16,7 +18,7 @@ void Quarantine::add(BadSampleRecord record) {
   std::vector<const BadSampleRecord*> sorted;
   for (const auto& entry : records_) sorted.push_back(&entry.second);
   std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->index < b->index; });
-  for (const auto* entry : sorted) list += "\n  " + entry->id + ": " + entry->reason;
+  for (const auto* entry : sorted) list += "\n  " + printable(entry->id) + ": " + printable(entry->reason);
   fail(
       "{} of {} samples are unusable, more than data.max_bad_share={} allows; repair or remove them (`tessera data check` "
       "finds all), or raise "

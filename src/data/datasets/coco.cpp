@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "data/datasets/char_reader.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/coco_outline.h"
@@ -18,11 +19,21 @@ namespace {
 // columns each has 300,000 runs.
 constexpr size_t kMaxRuns = size_t{1} << 24;
 
+// By the text alone: links that are in the folder are its owner's business. A file in the same format from elsewhere could else
+// put any picture of this machine into a report.
+bool stays_below(const fs::path& root, const fs::path& name) {
+  if (std::any_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; })) return false;
+  if (!name.is_absolute()) return true;
+  const fs::path folder = fs::absolute(root / "").lexically_normal();  // ends in an empty part
+  return std::mismatch(folder.begin(), std::prev(folder.end()), name.begin(), name.end()).first == std::prev(folder.end());
+}
+
 }  // namespace
 
 CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config.coco), options_(decode_options(config)) {
   const SplitConfig& own = split_of(config, split);
   const fs::path root = root_of(config, own);
+  root_ = root;
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
   const std::string year = fmt::format("{}2017", name_of(split));
   images_ = root / (own.images.empty() ? year : own.images);
@@ -109,9 +120,18 @@ LabelMap CocoDataset::draw(const Item& item) const {
   return labels;
 }
 
+fs::path CocoDataset::image_file(int64_t index) const {
+  const fs::path name = items_.at(static_cast<size_t>(index)).image.file_name;
+  return config_.allow_outside || stays_below(root_, name) ? images_ / name : fs::path();
+}
+
 Sample CocoDataset::get(int64_t index) const {
   const Item& item = items_.at(static_cast<size_t>(index));
   const fs::path path = image_file(index);
+  if (path.empty())
+    throw BadSample(item.id, fmt::format("{}: its file_name '{}' leads out of {}; if that is meant, set "
+                                         "data.coco.allow_outside=true",
+                                         json_.string(), printable(item.image.file_name), root_.string()));
   Sample sample = load_image_sample(item.id, path, options_);
   const std::string labels_name = fmt::format("of image {} in {}", item.image.id, json_.string());
   check_mask_size(sample, item.image.size, path.string(), labels_name);

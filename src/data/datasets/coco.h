@@ -22,7 +22,8 @@ class CocoDataset : public Dataset {
   Sample get(int64_t index) const override;
   std::string id(int64_t index) const override { return items_.at(static_cast<size_t>(index)).id; }
   const ClassTable& classes() const override { return classes_; }
-  fs::path image_file(int64_t index) const override { return images_ / items_.at(static_cast<size_t>(index)).image.file_name; }
+  // Empty for a file_name that leads out of the data folder, unless data.coco.allow_outside.
+  fs::path image_file(int64_t index) const override;
 
  private:
   // An image and its part of annotations_.
@@ -36,6 +37,7 @@ class CocoDataset : public Dataset {
   void gather(CocoFile file);
   LabelMap draw(const Item& item) const;
 
+  fs::path root_;
   fs::path images_;
   fs::path json_;
   CocoConfig config_;

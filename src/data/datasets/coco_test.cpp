@@ -123,6 +123,30 @@ TEST_F(CocoSmall, UnknownCategoryAndMissingFileAreBadSamples) {
   EXPECT_CONTAINS(message_of([&] { data.get(1); }), "field 9.png: No such file");
 }
 
+TEST_F(CocoSmall, NamesThatLeadOutOfTheDataFolderAreBadSamplesUnlessAllowed) {
+  const TempFolder elsewhere;
+  const std::string outside = (elsewhere / "private.png").string(), inside = (folder_ / "pictures/field 3.png").string();
+  testing::write_image(outside, {24, 30});
+  testing::write_image(folder_ / "beside.png", {24, 30});
+  for (const std::string& name :
+       {outside, std::string("../beside.png"), std::string("a/../../beside.png"), folder_.path().string() + "-beside/x.png"}) {
+    json_["images"][0]["file_name"] = name;
+    const CocoDataset data = open();
+    const std::string message = message_of<BadSample>([&] { data.get(0); });
+    EXPECT_CONTAINS(message, "its file_name '" + name + "' leads out of " + folder_.path().string());
+    EXPECT_CONTAINS(message, "data.coco.allow_outside=true");
+    EXPECT_TRUE(data.image_file(0).empty());
+    EXPECT_NO_THROW(data.get(1));
+  }
+  json_["images"][0]["file_name"] = inside;
+  EXPECT_NO_THROW(open().get(0));
+  config_.coco.allow_outside = true;
+  for (const std::string& name : {outside, std::string("../beside.png")}) {
+    json_["images"][0]["file_name"] = name;
+    EXPECT_NO_THROW(open().get(0)) << name;
+  }
+}
+
 TEST_F(CocoSmall, AnnotationsWithoutAnImageAreCountedAndNamed) {
   json_["annotations"][1]["image_id"] = 555;  // and the fixture's last has 404
   ::testing::internal::CaptureStderr();

@@ -9,9 +9,9 @@ namespace {
 
 // `error` as a BadSample whose reason names `name` (once).
 [[noreturn]] void throw_bad_sample(const std::string& id, const std::string& name, const Error& error) {
-  const std::string what = error.what();
-  const bool named = what.find(name) != std::string::npos;
-  throw BadSample(id, named ? what : name + ": " + what);
+  const std::string what = error.what(), shown = printable(name);
+  const bool named = what.find(shown) != std::string::npos;
+  throw BadSample(id, named ? what : shown + ": " + what);
 }
 
 std::vector<uint8_t> read_sample_file(const std::string& id, const fs::path& path) {

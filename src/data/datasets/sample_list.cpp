@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "core/suggest.h"
 #include "data/datasets/pair_matching.h"
 
@@ -31,6 +32,7 @@ std::vector<size_t> listed_samples(const std::string& list, const fs::path& root
 
   std::unordered_map<std::string, size_t> positions;
   for (size_t i = 0; i < stems.size(); ++i) positions.emplace(stems[i], i);
+  for (size_t i = 0; i < stems.size(); ++i) positions.emplace(printable(stems[i]), i);  // as `data list` prints it
 
   std::vector<size_t> picked;
   std::unordered_set<size_t> seen;
@@ -38,9 +40,10 @@ std::vector<size_t> listed_samples(const std::string& list, const fs::path& root
     const std::string stem = stem_of(line);
     if (stem.empty()) continue;
     const auto place = positions.find(stem);
-    TSR_CHECK(place != positions.end(), "{} names the sample '{}', but there is none among the {} found{}", file.string(), stem,
-              stems.size(), did_you_mean(stem, stems));
-    TSR_CHECK(seen.insert(place->second).second, "{} names the sample '{}' twice; remove one line", file.string(), stem);
+    TSR_CHECK(place != positions.end(), "{} names the sample '{}', but there is none among the {} found{}", file.string(),
+              printable(stem), stems.size(), did_you_mean(stem, stems));
+    TSR_CHECK(seen.insert(place->second).second, "{} names the sample '{}' twice; remove one line", file.string(),
+              printable(stem));
     picked.push_back(place->second);
   }
   TSR_CHECK(!picked.empty(), "{} names no samples: expected one stem per line", file.string());

@@ -10,9 +10,9 @@
 namespace tessera {
 
 // The positions in `stems` that the list file names, in its order, or all where `list` is empty. The file has one stem per
-// line, an image extension allowed; empty lines and lines that start with '#' are skipped. A relative `list` is looked for
-// below `root`, then in the working folder. Throws Error, with the nearest name, for a stem that is not there, and for one
-// named twice.
+// line, as it is or as `printable` shows it, an image extension allowed; empty lines and lines that start with '#' are skipped.
+// A relative `list` is looked for below `root`, then in the working folder. Throws Error, with the nearest name, for a stem
+// that is not there, and for one named twice.
 std::vector<size_t> listed_samples(const std::string& list, const fs::path& root, std::span<const std::string> stems);
 
 template <class Item>

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
+#include "core/new_file.h"
 #include "tensor/error_text.h"
 
 namespace tessera {
@@ -18,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kEvaluated = "evaluated.json";
+const std::string kDraft = ".writing-";
 
 std::string hash_of(std::span<const uint8_t> bytes) {
   return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
@@ -104,15 +106,16 @@ std::string checkpoint_name(int64_t step) {
   return fmt::format("step-{:08}", step);
 }
 
-void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
-  const fs::path draft = folder.parent_path() / (".writing-" + folder.filename().string());
-  std::error_code ignored;
-  fs::remove_all(draft, ignored);
+void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint, Access access) {
+  const fs::path checkpoints = folder.parent_path();
+  fs::path draft;
   try {
-    make_folders(draft);
+    make_folders(checkpoints.parent_path(), access);
+    make_folders(checkpoints, access);
+    draft = make_new_folder(checkpoints, kDraft + folder.filename().string() + "-", access);
     json files;
     const auto put = [&](const std::string& name, std::span<const uint8_t> bytes) {
-      write_file(draft / name, bytes);
+      write_file(draft / name, bytes, access);
       files[name] = {{"bytes", bytes.size()}, {"xxh3", hash_of(bytes)}};
     };
     const auto put_text = [&](const std::string& name, const std::string& text) {
@@ -123,24 +126,40 @@ void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
     if (!checkpoint.average.empty()) put("ema.safetensors", encode_safetensors(checkpoint.average, {{"format", "pt"}}));
     put_text("state.json", json_text(state_json(checkpoint.state, checkpoint.classes, checkpoint.samples), 2));
     put_text("config.yaml", checkpoint.config_yaml);
-    write_file(draft / "DONE", json_text({{"files", files}}, 2));
+    write_file(draft / "DONE", json_text({{"files", files}}, 2), access);
     sync_path(draft);
     std::error_code error;
     fs::remove_all(folder, error);
     check_file(error, "replace", folder);
     fs::rename(draft, folder, error);
     check_file(error, "move what was written to", folder);
-    sync_path(folder.parent_path());
+    sync_path(checkpoints);
   } catch (const std::exception& e) {
-    fs::remove_all(draft, ignored);
+    std::error_code ignored;
+    if (!draft.empty()) fs::remove_all(draft, ignored);
     fail("checkpoint {} was not saved: {}", folder.string(), error_text(e));
   }
 }
 
-void write_evaluated(const fs::path& folder, const TrainState& state) {
+void remove_checkpoint_drafts(const fs::path& checkpoints) {
+  remove_leftovers(checkpoints);
+  std::error_code error, ignored;
+  std::vector<fs::path> drafts;
+  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
+    if (!entry->is_directory(ignored) || entry->is_symlink(ignored)) continue;
+    if (entry->path().filename().string().starts_with(kDraft)) {
+      drafts.push_back(entry->path());
+    } else {
+      remove_leftovers(entry->path());  // of evaluated.json
+    }
+  }
+  for (const fs::path& draft : drafts) fs::remove_all(draft, ignored);
+}
+
+void write_evaluated(const fs::path& folder, const TrainState& state, Access access) {
   TSR_CHECK(is_complete_checkpoint(folder), "checkpoint {} is gone", folder.string());
   const json all{{"state", to_json(state)}, {"xxh3", hash_of_json(to_json(state))}};
-  write_file(folder / kEvaluated, json_text(all, 2));
+  write_file(folder / kEvaluated, json_text(all, 2), access);
 }
 
 bool is_complete_checkpoint(const fs::path& folder) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/dist_config.h"
+#include "core/access.h"
 #include "core/image.h"
 #include "infer/checkpoint/sample_names.h"
 #include "weights/formats/safetensors.h"
@@ -43,9 +44,10 @@ TrainState state_from_json(const nlohmann::json& json);  // throws for one that 
 // Note [Checkpoint]
 // A folder `step-00001200` with model.safetensors, optimizer.safetensors, ema.safetensors where there is a moving average,
 // state.json (TrainState, classes, samples), config.yaml (the resolved experiment) and, written last, DONE: the size and xxh3
-// of each file. It is written under another name, flushed and renamed, so a folder of that name is whole or, if the disk
-// failed, found out by its hashes. A step is saved before it is evaluated: what the evaluation made of the TrainState is then
-// added as evaluated.json, with its own hash. Where that is missing or damaged the step counts as not evaluated.
+// of each file. It is written under another name (.writing-step-...), flushed and renamed, so a folder of that name is whole
+// or, if the disk failed, found out by its hashes. A step is saved before it is evaluated: what the evaluation made of the
+// TrainState is then added as evaluated.json, with its own hash. Where that is missing or damaged the step counts as not
+// evaluated.
 struct Checkpoint {
   NamedTensors model;      // parameters and buffers by name
   NamedTensors optimizer;  // flat state arenas; empty when loaded for inference only
@@ -60,10 +62,13 @@ std::string checkpoint_name(int64_t step);
 
 // Writes `folder`, making those above it if they are gone. Throws Error; then nothing of that name is left and no other
 // checkpoint is touched.
-void write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
+void write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint, Access access = Access::kUmask);
 
 // Adds where the run stands after the evaluation of this step to a complete checkpoint. Throws Error.
-void write_evaluated(const std::filesystem::path& folder, const TrainState& state);
+void write_evaluated(const std::filesystem::path& folder, const TrainState& state, Access access = Access::kUmask);
+
+// Removes what processes that were killed while they saved left in a folder of checkpoints. Only for who alone writes there.
+void remove_checkpoint_drafts(const std::filesystem::path& checkpoints);
 
 // Checks the hashes, then reads. Throws Error saying which file is missing or damaged.
 Checkpoint read_checkpoint(const std::filesystem::path& folder, bool with_optimizer = true);

@@ -37,8 +37,8 @@ std::string named_best(const fs::path& folder) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(fs::path folder, const CheckpointConfig& config)
-    : folder_(std::move(folder)), config_(config) {}
+CheckpointStore::CheckpointStore(fs::path folder, const CheckpointConfig& config, Access access)
+    : folder_(std::move(folder)), config_(config), access_(access) {}
 
 CheckpointStore::~CheckpointStore() {
   if (!running_.valid()) return;
@@ -63,14 +63,14 @@ void CheckpointStore::wait() {
 }
 
 void CheckpointStore::write(const Checkpoint& checkpoint) const {
-  write_checkpoint(folder_ / checkpoint_name(checkpoint.state.step), checkpoint);
+  write_checkpoint(folder_ / checkpoint_name(checkpoint.state.step), checkpoint, access_);
   mark_best(checkpoint.state);
   prune(checkpoint.state);
 }
 
 void CheckpointStore::note_evaluated(const TrainState& state) {
   wait();
-  write_evaluated(folder_ / checkpoint_name(state.step), state);
+  write_evaluated(folder_ / checkpoint_name(state.step), state, access_);
   mark_best(state);
   prune(state);
 }
@@ -79,7 +79,7 @@ void CheckpointStore::mark_best(const TrainState& state) const {
   if (!config_.keep_best || state.best_step != state.step) return;
   const nlohmann::json best{
       {"checkpoint", checkpoint_name(state.step)}, {"metric", config_.best_metric}, {"value", state.best_value.value()}};
-  write_file(folder_ / kBest, json_text(best, 2));
+  write_file(folder_ / kBest, json_text(best, 2), access_);
 }
 
 // A best step may have failed to be saved, or not be marked yet: what best.json names stays until it names another. Steps
@@ -110,9 +110,11 @@ std::optional<Checkpoint> CheckpointStore::load_latest() const {
 }
 
 void CheckpointStore::check_room(int64_t bytes_per_checkpoint) const {
-  const std::string why = why_not_writable(folder_);
-  TSR_CHECK(why.empty(), "checkpoints cannot be written to {}: {}; choose another run.dir", folder_.string(), why);
   std::error_code error;
+  const fs::path run = folder_.parent_path();
+  std::string why = run.empty() || fs::is_directory(run, error) ? "" : why_not_writable(run, access_);
+  if (why.empty()) why = why_not_writable(folder_, access_);
+  TSR_CHECK(why.empty(), "checkpoints cannot be written to {}: {}; choose another run.dir", folder_.string(), why);
   const auto space = fs::space(folder_, error);
   if (error) return;
   const int64_t held = static_cast<int64_t>(complete_checkpoints(folder_).size());

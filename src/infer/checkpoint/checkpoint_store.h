@@ -12,7 +12,7 @@ namespace tessera {
 // one at a time; older checkpoints go only when a newer one is complete. Not thread-safe.
 class CheckpointStore {
  public:
-  CheckpointStore(std::filesystem::path folder, const CheckpointConfig& config);
+  CheckpointStore(std::filesystem::path folder, const CheckpointConfig& config, Access access = Access::kUmask);
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
@@ -40,6 +40,7 @@ class CheckpointStore {
 
   std::filesystem::path folder_;
   CheckpointConfig config_;
+  Access access_;
   std::future<void> running_;
 };
 

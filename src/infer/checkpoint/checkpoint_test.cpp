@@ -77,6 +77,22 @@ TEST(TrainState, OneWithoutABestValueIsReadAsSuch) {
   EXPECT_EQ(state_from_json(to_json(best)).best_value, 0.25);
 }
 
+TEST(Checkpoint, IsWrittenToAFolderOfItsOwnForWhomItSays) {
+  const TempFolder folder, elsewhere;
+  const fs::path checkpoints = folder / "run/checkpoints";
+  fs::create_directories(checkpoints);
+  fs::create_directory_symlink(elsewhere.path(), checkpoints / ".writing-step-00000007");  // the name that drafts once had
+  write_checkpoint(checkpoints / "step-00000007", example(7), Access::kPrivate);
+  EXPECT_TRUE(fs::is_empty(elsewhere.path()));
+  EXPECT_EQ(fs::status(checkpoints / "step-00000007").permissions(), fs::perms(0700));
+  for (const char* name : {"config.yaml", "state.json", "model.safetensors", "DONE"})
+    EXPECT_EQ(fs::status(checkpoints / "step-00000007" / name).permissions(), fs::perms(0600)) << name;
+  make_folders(checkpoints / ".writing-step-00000008-0123");
+  remove_checkpoint_drafts(checkpoints);
+  EXPECT_FALSE(fs::exists(checkpoints / ".writing-step-00000008-0123"));
+  EXPECT_TRUE(is_complete_checkpoint(checkpoints / "step-00000007"));
+}
+
 TEST(Checkpoint, EveryFlippedByteIsFound) {
   const TempFolder folder;
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "ema.safetensors", "state.json", "config.yaml"}) {

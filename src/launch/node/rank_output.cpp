@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/new_file.h"
 
 namespace tessera {
 namespace {
@@ -36,7 +37,8 @@ fs::path rank_log_path(const fs::path& folder, int rank) {
 RankOutput::RankOutput(int rank, const fs::path& log, bool append, Show show) : rank_(rank), log_path_(log), show_(show) {
   std::error_code error;
   fs::create_directories(log.parent_path(), error);
-  log_ = FileHandle(open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0644));
+  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
+  log_ = FileHandle(open(follow_links(log).c_str(), flags, 0644));
   TSR_CHECK(log_.open(), "cannot write {}: {}; choose another folder with --log-dir", log.string(), std::strerror(errno));
 }
 

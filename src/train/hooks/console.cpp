@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "core/plural.h"
+#include "core/printable.h"
 
 namespace tessera {
 namespace {
@@ -49,8 +50,8 @@ void ConsoleHook::on_log(const LogLine& line) {
 }
 
 void ConsoleHook::on_bad_sample(const BadSampleRecord& record) {
-  log_warn("bad sample {}: {}; {}", record.id, record.reason,
-           record.replaced_by.empty() ? "left out" : "replaced by " + record.replaced_by);
+  log_warn("bad sample {}: {}; {}", printable(record.id), printable(record.reason),
+           record.replaced_by.empty() ? "left out" : "replaced by " + printable(record.replaced_by));
 }
 
 void ConsoleHook::on_warning(int64_t, const std::string& text) {

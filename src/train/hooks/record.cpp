@@ -7,7 +7,7 @@ namespace tessera {
 using nlohmann::json;
 
 void RunLogHook::on_start(const RunInfo& info) {
-  log_ = std::make_unique<RunLog>(info.folder / "log.jsonl");
+  log_ = std::make_unique<RunLog>(info.folder / "log.jsonl", info.access);
   classes_ = info.classes;
   if (info.resumed) {
     log_->event("resume", {{"step", info.progress.step}, {"device", info.device}});
@@ -59,8 +59,8 @@ void RunLogHook::on_end(const TrainState& state, const std::string& status) {
 }
 
 void TensorBoardHook::on_start(const RunInfo& info) {
-  writer_ = std::make_unique<TensorBoardWriter>(info.folder / "tensorboard",
-                                                info.resumed ? std::optional(info.progress.step + 1) : std::nullopt);
+  writer_ = std::make_unique<TensorBoardWriter>(
+      info.folder / "tensorboard", info.resumed ? std::optional(info.progress.step + 1) : std::nullopt, info.access);
   if (!info.resumed) writer_->text("config", "```yaml\n" + experiment_yaml(info.experiment) + "```", 0);
 }
 

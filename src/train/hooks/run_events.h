@@ -20,6 +20,7 @@ struct RunInfo {
   int64_t num_train = 0, num_val = 0;
   std::string device;
   ClassTable classes;
+  Access access = Access::kPrivate;  // of what is written to the folder
 };
 
 // What is logged of a step, and of the steps since the line before it.

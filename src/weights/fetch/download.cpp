@@ -1,13 +1,13 @@
 #include "weights/fetch/download.h"
 
 #include <curl/curl.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -16,6 +16,7 @@
 
 #include "core/files.h"
 #include "core/log.h"
+#include "core/new_file.h"
 #include "core/progress_bar.h"
 
 namespace tessera {
@@ -28,12 +29,21 @@ constexpr long kWhole = 200, kPart = 206, kBeyondTheEnd = 416;
 constexpr std::array<long, 7> kBusy{408, 425, 429, 500, 502, 503, 504};
 constexpr std::array<CURLcode, 8> kCut{CURLE_PARTIAL_FILE,       CURLE_RECV_ERROR, CURLE_SEND_ERROR,   CURLE_GOT_NOTHING,
                                        CURLE_OPERATION_TIMEDOUT, CURLE_HTTP2,      CURLE_HTTP2_STREAM, CURLE_SSL_CONNECT_ERROR};
+constexpr double kGigabyte = 1e9, kMostGigabytes = 20;
 // Debian's libcurl knows Debian's place; a bundled one meets other systems.
 constexpr std::array<const char*, 4> kCertificates{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                                                    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 
 fs::path mark_of(const fs::path& partial) {
   return partial.string() + ".mark";
+}
+
+// The certificates to trust: the user's own choice, else the first place that this system has.
+std::string certificates() {
+  if (const char* own = std::getenv("SSL_CERT_FILE"); own != nullptr && *own != '\0') return own;
+  const auto found =
+      std::find_if(kCertificates.begin(), kCertificates.end(), [](const char* file) { return fs::exists(file); });
+  return found == kCertificates.end() ? "" : *found;
 }
 
 template <class Values, class Value>
@@ -54,12 +64,17 @@ struct Outcome {
 // One request. Whether the answer is the whole file or the rest of it is known when its headers are.
 class Transfer {
  public:
-  Transfer(const std::string& url, const fs::path& partial)
-      : partial_(partial), curl_(curl_easy_init(), curl_easy_cleanup), headers_(nullptr, curl_slist_free_all) {
+  Transfer(const std::string& url, const fs::path& partial, Access access)
+      : partial_(partial),
+        access_(access),
+        secure_(url.starts_with("https://")),
+        most_(max_download_bytes()),
+        curl_(curl_easy_init(), curl_easy_cleanup),
+        headers_(nullptr, curl_slist_free_all) {
     TSR_CHECK(curl_ != nullptr, "libcurl could not be started");
-    file_ = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    TSR_CHECK(file_ >= 0, "cannot write {}: {}", partial.string(), std::strerror(errno));
-    offset_ = here_ = ::lseek(file_, 0, SEEK_END);
+    file_ = open_own_file(partial, access);
+    TSR_CHECK(file_.ok(), "cannot write {}: {}", partial.string(), std::strerror(errno));
+    offset_ = here_ = ::lseek(file_.get(), 0, SEEK_END);
     const std::string mark = fs::exists(mark_of(partial)) ? read_text(mark_of(partial)) : "";
     if (mark.empty()) offset_ = 0;  // no way to tell that it is the same file
     set(CURLOPT_URL, url.c_str());
@@ -73,10 +88,10 @@ class Transfer {
     set(CURLOPT_MAXREDIRS, kMostRedirects);
 #if LIBCURL_VERSION_NUM >= 0x075500
     set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    set(CURLOPT_REDIR_PROTOCOLS_STR, secure_ ? "https" : "http,https");
 #else
     set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-    set(CURLOPT_REDIR_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    set(CURLOPT_REDIR_PROTOCOLS, static_cast<long>(CURLPROTO_HTTPS | (secure_ ? 0 : CURLPROTO_HTTP)));
 #endif
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_USERAGENT, "tessera");
@@ -88,14 +103,7 @@ class Transfer {
     set(CURLOPT_HEADERDATA, this);
     set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
     set(CURLOPT_WRITEDATA, this);
-    for (const char* certificates : kCertificates) {
-      if (!fs::exists(certificates)) continue;
-      set(CURLOPT_CAINFO, certificates);
-      break;
-    }
-  }
-  ~Transfer() {
-    ::close(file_);
+    if (const std::string trusted = certificates(); !trusted.empty()) set(CURLOPT_CAINFO, trusted.c_str());
   }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -105,13 +113,15 @@ class Transfer {
     outcome.code = curl_easy_perform(curl_.get());
     outcome.status = status();
     if (disk_error_ != 0) fail("cannot write {}: {}", partial_.string(), std::strerror(disk_error_));
+    if (!too_large_.empty()) {
+      forget_download(partial_);
+      throw DownloadError(too_large_);
+    }
     outcome.refused = refused_;
     if (refused_) outcome.code = CURLE_OK;                      // we ended it ourselves: an error page is no weight file
     if (outcome.done() && !begun_) outcome.refused = !begin();  // an empty file
     if (outcome.done() && total_ >= 0 && here_ != total_) outcome.code = CURLE_PARTIAL_FILE;
-    outcome.reason = outcome.code == CURLE_OK ? fmt::format("the server answered {}", outcome.status)
-                     : message_[0] != 0       ? message_.data()
-                                              : curl_easy_strerror(outcome.code);
+    outcome.reason = reason(outcome);
     return outcome;
   }
   int64_t bytes() const {
@@ -132,6 +142,13 @@ class Transfer {
     return code;
   }
 
+  std::string reason(const Outcome& outcome) const {
+    if (outcome.code == CURLE_OK) return fmt::format("the server answered {}", outcome.status);
+    if (outcome.code == CURLE_UNSUPPORTED_PROTOCOL && secure_)
+      return "the server leads from https to another protocol, where the file could be exchanged on its way";
+    return message_[0] != 0 ? message_.data() : curl_easy_strerror(outcome.code);
+  }
+
   static size_t on_header(const char* data, size_t, size_t length, Transfer* self) {
     const std::string_view line(data, length);
     if (line.starts_with("HTTP/")) self->etag_ = self->date_ = self->range_ = "";  // a redirect's own headers do not count
@@ -149,9 +166,10 @@ class Transfer {
 
   static size_t on_body(const char* data, size_t, size_t length, Transfer* self) {
     if (!self->begun_ && !self->begin()) return 0;
+    if (!self->has_room(self->here_ + static_cast<int64_t>(length))) return 0;
     size_t done = 0;
     while (done < length) {
-      const ssize_t put = ::pwrite(self->file_, data + done, length - done, self->here_);
+      const ssize_t put = ::pwrite(self->file_.get(), data + done, length - done, self->here_);
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) {
         self->disk_error_ = errno;
@@ -176,16 +194,33 @@ class Transfer {
     begun_ = true;
     if (!rest) offset_ = 0;
     here_ = offset_;
-    if (::ftruncate(file_, here_) != 0) {
+    if (::ftruncate(file_.get(), here_) != 0) {
       disk_error_ = errno;
       return false;
     }
     curl_off_t length = -1;
     curl_easy_getinfo(curl_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
     total_ = rest ? whole : length;
+    if (!has_room(total_)) return false;
     if (!rest) keep_mark(etag_.empty() ? date_ : etag_);
     if (total_ > 0) bar_.emplace("download", total_ >> 20);
     return true;
+  }
+
+  // Whether a file of so many bytes may come; the disk is asked where all of them are known at the beginning.
+  bool has_room(int64_t bytes) {
+    if (bytes > most_) {
+      too_large_ =
+          fmt::format("the file has more than {:.3g} GB ({}); set TESSERA_MAX_DOWNLOAD_GB if it should", most_ / kGigabyte,
+                      total_ >= 0 ? fmt::format("{:.3g} GB", total_ / kGigabyte) : "the server does not say how many");
+    } else if (bytes == total_) {
+      std::error_code error;
+      const auto space = fs::space(partial_.parent_path(), error);
+      if (!error && static_cast<uint64_t>(std::max<int64_t>(0, bytes - here_)) > space.available)
+        too_large_ = fmt::format("the file has {:.3g} GB and the disk of {} has {:.3g} GB left", bytes / kGigabyte,
+                                 partial_.parent_path().string(), static_cast<double>(space.available) / kGigabyte);
+    }
+    return too_large_.empty();
   }
 
   // Without a mark the next call starts anew; that is all a failure here may cost (and no exception may cross libcurl).
@@ -193,18 +228,23 @@ class Transfer {
     std::error_code ignored;
     fs::remove(mark_of(partial_), ignored);
     try {
-      if (!mark.empty()) write_file(mark_of(partial_), mark);
+      if (!mark.empty()) write_file(mark_of(partial_), mark, access_);
     } catch (const Error& error) {
       log_debug("{}", error.what());
     }
   }
 
   fs::path partial_;
+  Access access_;
+  bool secure_;
+  int64_t most_;
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
   std::array<char, CURL_ERROR_SIZE> message_{};
   std::string etag_, date_, range_;
-  int file_ = -1, disk_error_ = 0;
+  std::string too_large_;  // why it is
+  Descriptor file_;
+  int disk_error_ = 0;
   int64_t offset_ = 0, here_ = 0, total_ = -1;
   bool begun_ = false, refused_ = false;
   std::optional<ProgressBar> bar_;
@@ -218,7 +258,18 @@ void forget_download(const fs::path& partial) {
   fs::remove(mark_of(partial), ignored);
 }
 
-Downloaded download(const std::string& url, const fs::path& partial) {
+int64_t max_download_bytes() {
+  const char* text = std::getenv("TESSERA_MAX_DOWNLOAD_GB");
+  if (text == nullptr || *text == '\0') return static_cast<int64_t>(kMostGigabytes * kGigabyte);
+  const std::string_view given = text;
+  double gigabytes = 0;
+  const auto [stop, error] = std::from_chars(given.data(), given.data() + given.size(), gigabytes);
+  const bool fine = error == std::errc() && stop == given.data() + given.size() && gigabytes > 0 && gigabytes < kGigabyte;
+  if (!fine) fail_usage("TESSERA_MAX_DOWNLOAD_GB={}: expected a number of gigabytes above 0, such as 50", given);
+  return static_cast<int64_t>(gigabytes * kGigabyte);
+}
+
+Downloaded download(const std::string& url, const fs::path& partial, Access access) {
   static std::once_flag started;
   std::call_once(started, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   bool resumed = false;
@@ -226,7 +277,7 @@ Downloaded download(const std::string& url, const fs::path& partial) {
   for (int left = kTries - 1;; --left) {
     Outcome outcome;
     {
-      Transfer transfer(url, partial);
+      Transfer transfer(url, partial, access);
       outcome = transfer.run();
       resumed = transfer.resumed();
       if (outcome.done()) return {transfer.bytes(), resumed};

@@ -41,14 +41,23 @@ TEST_F(WeightCache, FolderFollowsTheVariables) {
 TEST_F(WeightCache, NamesAndUrlsBecomeFiles) {
   const WeightSource named = find_source("resnet50.imagenet1k_v2");
   EXPECT_EQ(named.file, folder_ / "cache" / "weights" / "resnet50-11ad3fa6.pth");
-  EXPECT_EQ(named.sha256, "11ad3fa6");
-  const WeightSource url = find_source("https://host/a/model.pth?raw=1#sha256=ABCdef0123");
+  EXPECT_TRUE(named.sha256.starts_with("11ad3fa6"));
+  const std::string sum = sha256_of("x"), upper = "E" + sum.substr(1);
+  const WeightSource url = find_source("https://host/a/model.pth?raw=1#sha256=" + upper);
   EXPECT_EQ(url.url, "https://host/a/model.pth?raw=1");
-  EXPECT_EQ(url.sha256, "abcdef0123");
+  EXPECT_EQ(url.sha256, "e" + sum.substr(1));
   EXPECT_EQ(url.file.filename(), "model.pth");
   EXPECT_NE(url.file, find_source("https://host/b/model.pth?raw=1").file);
   EXPECT_CONTAINS(message_of([] { find_source("https://host/a/model.pth#sha256=xyz"); }), "hex digits");
-  EXPECT_CONTAINS(message_of([] { find_source("https://host/"); }), "names no file");
+  EXPECT_CONTAINS(message_of([] { find_source("https://host/a/model.pth#sha256=11ad3fa6"); }),
+                  "#sha256= expects all 64 hex digits, got 8: '11ad3fa6'");
+  EXPECT_CONTAINS(message_of([] { find_source("https://host/a/model.pth#sha256="); }), "all 64 hex digits, got 0");
+  for (const char* odd : {"https://host/", "https://host", "https://host/a/.", "https://host/a/..?x", "https:///m.pth",
+                          "https://host?m.pth", "https://host/a\nb"}) {
+    EXPECT_CONTAINS(message_of<UsageError>([&] { find_source(odd); }), "names no file") << odd;
+  }
+  EXPECT_THROW(find_source("https://host/" + std::string(300, 'a')), UsageError);
+  EXPECT_FALSE(fs::exists(folder_ / "cache"));
   EXPECT_CONTAINS(message_of([] { find_source("ftp://host/f"); }), "http and https only");
   EXPECT_CONTAINS(message_of([] { find_source("resnet50.imagenet1k_v3"); }), "did you mean 'resnet50.imagenet1k_v");
 }
@@ -59,7 +68,7 @@ TEST_F(WeightCache, AFilePlacedByHandIsChecked) {
   write_file(source.file, std::string("not the weights"));
   EXPECT_FALSE(is_cached(source));
   const std::string error = message_of([&] { fetch_weights(source); });
-  EXPECT_CONTAINS(error, "its sha256 is " + sha256_of("not the weights") + ", expected f37072fd");
+  EXPECT_CONTAINS(error, "its sha256 is " + sha256_of("not the weights") + ", expected f37072fd47e89c5e");
   EXPECT_CONTAINS(error, source.file.string());
   EXPECT_FALSE(is_cached(source));
 
@@ -71,6 +80,51 @@ TEST_F(WeightCache, AFilePlacedByHandIsChecked) {
   fs::last_write_time(source.file, fs::last_write_time(source.file) + std::chrono::seconds(2));
   EXPECT_FALSE(is_cached(source));
   EXPECT_CONTAINS(message_of([&] { fetch_weights(source); }), "expected");
+}
+
+TEST_F(WeightCache, AFileThatWasExchangedIsHashedAgain) {
+  WeightSource source = find_source("https://host/a/model.pth#sha256=" + sha256_of("as it was"));
+  fs::create_directories(source.file.parent_path());
+  write_file(source.file, std::string("as it was"));
+  fetch_weights(source);
+  ASSERT_TRUE(is_cached(source));
+  const auto date = fs::last_write_time(source.file);
+  const fs::path other = folder_ / "other";
+  write_file(other, std::string("exchanged"));  // of the same length
+  fs::last_write_time(other, date);             // and date
+  fs::rename(other, source.file);
+  EXPECT_FALSE(is_cached(source));
+  EXPECT_CONTAINS(message_of([&] { fetch_weights(source); }), "its sha256 is " + sha256_of("exchanged"));
+}
+
+TEST_F(WeightCache, CredentialsAreNotStored) {
+  const WeightSource source = find_source("http://user:pa55w0rd@host/a/model.pth?token=t0ken");
+  fs::create_directories(source.file.parent_path());
+  write_file(source.file, std::string("weights"));
+  ::testing::internal::CaptureStderr();
+  fetch_weights(source);
+  const std::string seen = read_text(source.file.string() + ".seen.json"), said = ::testing::internal::GetCapturedStderr();
+  EXPECT_CONTAINS(seen, "http://***@host/a/model.pth?token=***");
+  for (const char* secret : {"pa55w0rd", "t0ken"}) {
+    EXPECT_EQ(seen.find(secret), std::string::npos) << seen;
+    EXPECT_EQ(said.find(secret), std::string::npos) << said;
+  }
+  EXPECT_CONTAINS(message_of<UsageError>([] { find_source("http://***@host/a/model.pth"); }),
+                  "were left out when it was saved");
+}
+
+TEST_F(WeightCache, ANewCacheIsItsUsersAnOldOneStaysAsItIs) {
+  const auto mode = [](const fs::path& path) { return fs::status(path).permissions() & fs::perms(0777); };
+  const WeightSource source = find_source("vit_ti16.augreg_in21k");
+  EXPECT_THROW(fetch_weights({"", "http://127.0.0.1:1/x", "", source.file}), Error);  // nobody listens there
+  EXPECT_EQ(mode(folder_ / "cache"), fs::perms(0700));
+  EXPECT_EQ(mode(folder_ / "cache/weights"), fs::perms(0700));
+  fs::remove_all(folder_ / "cache");
+  fs::create_directory(folder_ / "cache");
+  fs::permissions(folder_ / "cache", fs::perms(0755));
+  EXPECT_THROW(fetch_weights({"", "http://127.0.0.1:1/x", "", source.file}), Error);
+  EXPECT_EQ(mode(folder_ / "cache/weights") & fs::perms(0700), fs::perms(0700));
+  EXPECT_NE(mode(folder_ / "cache/weights"), fs::perms(0700));
 }
 
 TEST_F(WeightCache, WithoutAPublishedChecksumTheFirstFileCounts) {

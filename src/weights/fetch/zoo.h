@@ -14,13 +14,14 @@ struct ZooEntry {
   std::string_view fits;    // settings of a model that takes them, separated by spaces
 
   std::string url() const { return std::string(base) + std::string(file); }
-  // The first digits of its SHA-256, which torch's and timm's file names carry ("resnet50-11ad3fa6.pth"); "" where the
-  // makers publish none.
+  // Its SHA-256: all 64 digits where they are known, else the first eight, which torch's and timm's file names carry
+  // ("resnet101-cd907fc2.pth"); "" where the makers publish none.
   std::string_view sha256() const;
 };
 
 // zoo_table.cpp
 std::span<const ZooEntry> zoo();
+std::span<const std::string_view> whole_sums();  // of some of them, in any order
 
 // Null if there is none of this name.
 const ZooEntry* find_in_zoo(std::string_view name);

@@ -97,12 +97,32 @@ constexpr std::array<ZooEntry, 73> kZoo{{
     {"deit_b16_distilled.fb_in1k", kDeit, "deit_base_distilled_patch16_224-df68dfff.pth", "timm deit_base_distilled_patch16_224.fb_in1k", "model.name=segmenter model.segmenter.backbone=vit_b16 model.segmenter.distilled=true"},
     {"deit_b16_distilled.fb_in1k_384", kDeit, "deit_base_distilled_patch16_384-d0272ac0.pth", "timm deit_base_distilled_patch16_384.fb_in1k", "model.name=segmenter model.segmenter.backbone=vit_b16 model.segmenter.distilled=true"},
 }};
+
+// The whole SHA-256 of files whose names carry its first eight digits, where two public projects at least that fetched the file and
+// summed it say the same. What is not here is not known for sure.
+constexpr std::array<std::string_view, 11> kWholeSums{
+    "f37072fd47e89c5e827621c5baffa7500819f7896bbacec160b1a16c560e07ec",  // resnet18.imagenet1k_v1
+    "b627a593bcbe140c234610266fe4f8ae95ea42fc881d091c9b6052e6b1d0590f",  // resnet34.imagenet1k_v1
+    "0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",  // resnet50.imagenet1k_v1
+    "11ad3fa62ca79e40addfd354a8ec4b7c75143b3038b8d2a807fbc68deab379ca",  // resnet50.imagenet1k_v2
+    "63fe2227b86e8f1f2063f43a75c84d195911b6a0eace650907dd3dc62dd49a0a",  // resnet101.imagenet1k_v1
+    "cd907fc2a0de2292b2ba2b27d2216bc672d84632d1cf20058d01c0c03b5e020e",  // resnet101.imagenet1k_v2
+    "394f9c45966e3651a89bbb78a48410a6755854ce4a5ab64927cf1c7247f85e58",  // resnet152.imagenet1k_v1
+    "95faca4d11227dddf8633dbb5ff6c8a9003c1aa5b8945c73834b8007b10950b8",  // wide_resnet50_2.imagenet1k_v1
+    "cd0a25694c4a0f7106b38f4938bf90a874f2f241cc410b8f63c7024399538f06",  // deeplabv3_resnet50.coco_with_voc_labels_v1
+    "586e9e4e203fcbf17e1ad45533d8d33ab133fc762bf03101c5dd743995c08c0d",  // deeplabv3_resnet101.coco_with_voc_labels_v1
+    "d63eafa07a6e32a39d328e364f8c9f89d671444ecc7f02aa0f7eb8882af3dd29",  // resnet18.a1_in1k
+};
 // clang-format on
 
 }  // namespace
 
 std::span<const ZooEntry> zoo() {
   return kZoo;
+}
+
+std::span<const std::string_view> whole_sums() {
+  return kWholeSums;
 }
 
 }  // namespace tessera
