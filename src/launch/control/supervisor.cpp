@@ -63,7 +63,7 @@ void Supervisor::node_lost(int node, const std::string& why) {
 
 void Supervisor::ranks_reported(int node, int generation, std::vector<RankReport> reports, double now_s) {
   Node& from = nodes_.at(static_cast<size_t>(node));
-  if (generation == generation_) {
+  if (generation == generation_ && state_ != State::kGathering) {
     // Ends are counted: a rank that is reported twice, or by somebody else, would make up for one that still runs.
     std::set<int> numbers;
     for (const RankReport& report : reports) numbers.insert(report.rank);
