@@ -113,7 +113,7 @@ void bench_eval(const EvalArguments& arguments) {
     const ImageGroup images{image_batch(batch.pointers(), device), batch.images[0].max_value, as_they_are};
     const auto predicted = std::make_shared<Download>(predictor.class_maps(images));
     counting.start([&, predicted] {
-      total.reset();
+      total = ConfusionMatrix(num_classes);
       for (const ConfusionMatrix& own : count_images(batch.labels, predicted->wait(), num_classes))
         total.add_counts(own.counts());
     });

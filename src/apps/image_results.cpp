@@ -35,7 +35,8 @@ ImageResults find_results(const Predictor& predictor, const ImageGroup& image, b
                           const WindowTeam& team) {
   if (!with_probabilities) {
     const auto maps = predictor.class_maps(image, team);
-    return team.leads() ? ImageResults{to_label_map(maps[0]), {}} : ImageResults{};
+    if (!team.leads()) return {};
+    return {make_with_kept_memory([&] { return to_label_map(maps[0]); }), {}};
   }
   // Probabilities need all scores of the image at once; classes alone do not.
   const ImageScores scores = predictor.scores(image.pixels, image.max_value, team);
@@ -56,10 +57,12 @@ void write_results(const ResultFiles& files, const ClassTable& classes, const Im
   make_folders(base.parent_path());
   const auto with = [&](const char* suffix) { return fs::path(base.string() + suffix); };
   const LabelMap& labels = results.labels;
-  write_file(with(kMask), files.palette ? encode_png_palette(labels, classes.palette) : encode_png_labels(labels));
-  if (files.overlay) write_file(with(kOverlay), encode_png(overlay(to_display(original), labels, classes.palette, 0.45F)));
-  if (files.probabilities)
-    write_file(with(kProbabilities), encode_npy(results.probabilities.to(at::kFloat), job.name.string()));
+  make_with_kept_memory([&] {
+    write_file(with(kMask), files.palette ? encode_png_palette(labels, classes.palette) : encode_png_labels(labels));
+    if (files.overlay) write_file(with(kOverlay), encode_png(overlay(to_display(original), labels, classes.palette, 0.45F)));
+    if (files.probabilities)
+      write_file(with(kProbabilities), encode_npy(results.probabilities.to(at::kFloat), job.name.string()));
+  });
 }
 
 }  // namespace tessera

@@ -62,7 +62,7 @@ class ViewSum {
   at::Tensor sum_;
 };
 
-// What each image's predictions say of its original, where that is a part of its pixels.
+// Returns the classes of each image, (H, W), or those of its original where a placement says which pixels show it.
 std::vector<at::Tensor> cut_originals(const at::Tensor& classes, const std::vector<std::optional<Placement>>& placements) {
   std::vector<at::Tensor> maps;
   for (size_t i = 0; i < placements.size(); ++i) {

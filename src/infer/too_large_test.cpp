@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <new>
 #include <system_error>
 #include <vector>
 
@@ -34,6 +35,20 @@ TEST(TooLarge, OtherErrorsAreNot) {
   EXPECT_EQ(why([] { throw std::system_error(EACCES, std::generic_category(), "a file"); }), "");
   EXPECT_EQ(why([] { TORCH_CHECK(false, "shapes differ"); }), "");
   EXPECT_EQ(why([] { fail("no such file"); }), "");
+}
+
+TEST(TooLarge, WhatFoundNoMemoryIsMadeOnceMore) {
+  int made = 0;
+  const auto make_at_second_try = [&] { return ++made == 2 ? made : throw std::bad_alloc(); };
+  EXPECT_EQ(make_with_kept_memory(make_at_second_try), 2);
+  EXPECT_THROW(make_with_kept_memory([]() -> int { throw std::bad_alloc(); }), std::bad_alloc);
+  made = 0;
+  EXPECT_THROW(make_with_kept_memory([&] {
+                 ++made;
+                 fail("no such file");
+               }),
+               Error);
+  EXPECT_EQ(made, 1);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "nn/backbones/vit_pyramid.h"
 
+#include <torch/nn/modules/activation.h>
 #include <torch/types.h>
 
 #include "core/error.h"

@@ -1,6 +1,7 @@
 #include "nn/blocks/dropout.h"
 
 #include <gtest/gtest.h>
+#include <torch/nn/modules/container/sequential.h>
 #include <torch/types.h>
 
 #include "core/error.h"
