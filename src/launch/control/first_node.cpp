@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -17,6 +19,13 @@ namespace tessera {
 namespace {
 
 constexpr size_t kLongestMessage = 4 << 20, kMostStrangers = 16;
+
+// Strangers may hold a small part of the files that the ranks need too.
+size_t most_strangers() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return kMostStrangers;
+  return std::min<size_t>(kMostStrangers, files.rlim_cur / 4);
+}
 
 // The launcher of another node, once it has joined.
 struct Peer {
@@ -90,7 +99,7 @@ class FirstNode {
   void greet_arrivals(double now) {
     if (!reception_) return;
     const size_t others = static_cast<size_t>(hello_.num_nodes) - 1;
-    for (Arrival& arrival : reception_->look(now, others - peers_.size() + kMostStrangers)) greet(arrival, now);
+    for (Arrival& arrival : reception_->look(now, others - peers_.size() + most_strangers_)) greet(arrival, now);
   }
 
   void greet(Arrival& arrival, double now) {
@@ -187,6 +196,7 @@ class FirstNode {
   Hello hello_;
   JobSecret& secret_;
   bool has_secret_ = false;
+  size_t most_strangers_ = most_strangers();
   std::optional<Reception> reception_;
   std::unique_ptr<ReservedPort> port_;
   std::vector<Peer> peers_;

@@ -86,15 +86,6 @@ TEST(Listener, IsFoundAtTheMastersAddressAlone) {
   EXPECT_FALSE(connect_to("127.0.0.1", port.number(), why).open());
 }
 
-TEST(Listener, IsFoundEverywhereWhenTheAddressIsNotOfThisHost) {
-  const ReservedPort port;
-  Poller poller;
-  const Listener listener("192.0.2.1", port.number(), poller);  // kept for documents by RFC 5737
-  std::string why;
-  EXPECT_TRUE(listener.everywhere());
-  EXPECT_TRUE(connect_to("127.0.0.1", port.number(), why).open()) << why;
-}
-
 TEST(Listener, TakesAFewAtATimeAndRests) {
   const ReservedPort port;
   Poller poller;

@@ -88,6 +88,7 @@ void Listener::pause(double until_s) {
 std::vector<LineSocket> Listener::accept(double now_s) {
   std::vector<LineSocket> found;
   if (paused_ && now_s < resume_s_) return found;
+  starved_ = false;
   if (std::exchange(paused_, false)) {
     for (const FileHandle& socket : sockets_) poller_.watch(socket.fd(), [] {});
   }
@@ -97,12 +98,14 @@ std::vector<LineSocket> Listener::accept(double now_s) {
       socklen_t length = sizeof(address);
       FileHandle connection(accept4(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!connection.open() && (errno == EINTR || errno == ECONNABORTED)) continue;
-      if (!connection.open() && errno != EAGAIN) pause(now_s + kNoFileRest_s);
-      if (!connection.open()) break;
+      if (!connection.open()) {
+        starved_ = starved_ || errno != EAGAIN;
+        break;
+      }
       found.emplace_back(std::move(connection), number_of(reinterpret_cast<sockaddr*>(&address), length), kLongestFirstLine);
     }
   }
-  if (found.size() == kMostAtOnce) pause(now_s + kRest_s);
+  if (starved_ || found.size() == kMostAtOnce) pause(now_s + (starved_ ? kNoFileRest_s : kRest_s));
   return found;
 }
 

@@ -21,8 +21,9 @@ class Listener {
 
   // Connections that have come, each with the address of its peer and a short line allowed to it. A few at a time, and at most
   // some hundred in a second: whoever calls again and again waits in the system's queue, not at the cost of the ranks' cores.
-  // When no file is to be had, nothing is looked for during a second.
+  // When no file is to be had, nothing is looked for during a second, and starved() is true.
   std::vector<LineSocket> accept(double now_s);
+  bool starved() const { return starved_; }
 
   static constexpr size_t kMostAtOnce = 16, kLongestFirstLine = 4096;
 
@@ -31,7 +32,7 @@ class Listener {
 
   Poller& poller_;
   std::vector<FileHandle> sockets_;
-  bool everywhere_ = false, paused_ = false;
+  bool everywhere_ = false, paused_ = false, starved_ = false;
   double resume_s_ = 0;
 };
 

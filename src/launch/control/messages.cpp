@@ -1,6 +1,5 @@
 #include "launch/control/messages.h"
 
-#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <limits>
@@ -90,18 +89,6 @@ std::string line(const json& object, const char* name, size_t longest) {
   return printable(raw_text(object, name, longest));
 }
 
-// Tables have lines; what is in them is shown as in any other text.
-std::string lines(const json& object, const char* name, size_t longest) {
-  const std::string text = raw_text(object, name, longest);
-  std::string shown;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    shown += (begin > 0 ? "\n" : "") + printable(std::string_view(text).substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return shown;
-}
-
 int stop_signal(const json& object, const char* name) {
   const int number = small(object, name, 0, kMostSignal);
   require(number == SIGINT || number == SIGTERM, "a message asks for signal {}; only INT and TERM are passed on", number);
@@ -177,7 +164,7 @@ Directive read_directive(std::string_view text) {
   }
   if (d.kind == Directive::Kind::kSignal) d.signal = stop_signal(object, "signal");
   d.exit_code = small(object, "exit_code", 0, kMostExitCode);
-  d.text = lines(object, "text", kLongestText);
+  d.text = printable_lines(raw_text(object, "text", kLongestText));  // tables have lines
   return d;
 }
 

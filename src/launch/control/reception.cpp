@@ -93,6 +93,7 @@ void Reception::read(Guest& guest, double now_s, std::vector<Arrival>& arrivals)
 
 std::vector<Arrival> Reception::look(double now_s, size_t most) {
   take_new(now_s);
+  if (listener_.starved()) most = std::min(most, guests_.size() / 2);  // the newest may be the one we wait for
   std::vector<Arrival> arrivals;
   for (const auto& guest : std::vector(guests_)) {
     read(*guest, now_s, arrivals);

@@ -18,7 +18,7 @@ struct Arrival {
 
 // Where connections wait until they have shown that they belong to this job. Nobody there can end it, learn of it, or cost it
 // more than a few kilobytes: who says nothing for ten seconds, or anything wrong, is dropped and named once; when too many
-// wait, the oldest goes. Knows no clock.
+// wait, or the system has no more files, the oldest go. Knows no clock.
 class Reception {
  public:
   Reception(const std::string& address, int port, std::string secret, Poller& poller);
