@@ -19,6 +19,9 @@ void add_places(CLI::App& command, LaunchOptions& options) {
   command.add_option("--hosts", options.hosts, "start the hosts from here over ssh: a:8,b:8");
   command.add_option("--hostfile", options.hostfile, "the same, a host on each line: a:8, or a slots=8");
   command.add_option("--ssh", options.ssh, "the command in place of ssh; called as CMD HOST COMMAND");
+  command.add_flag("--insecure", options.insecure,
+                   "several hosts without a secret (TESSERA_JOB_SECRET_FILE): whoever reaches the master port may join, end or "
+                   "fake the job [TESSERA_INSECURE]");
 }
 
 void add_faults(CLI::App& command, LaunchOptions& options) {

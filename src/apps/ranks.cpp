@@ -15,6 +15,7 @@
 #include "core/split.h"
 #include "core/version.h"
 #include "dist/thread_ranks.h"
+#include "launch/cluster/job_secret.h"
 #include "launch/cluster/rank_environment.h"
 #include "launch/numbers.h"
 #include "tensor/core_watch.h"
@@ -65,13 +66,20 @@ void allow_shared_gpus(const RankSpec& spec, size_t num_devices) {
   fail("cannot start the launcher: {}", std::strerror(errno));
 }
 
+constexpr double kSecret_s = 60;  // for a file to be seen on another host
+
 void run_as_rank(const RankSpec& spec, const Experiment& experiment, const Identity& identity,
                  const std::vector<std::string>& devices, const std::function<void(World&, const std::string&)>& body) {
   const std::string& device = devices[static_cast<size_t>(spec.local_rank) % devices.size()];
   const bool cuda = is_cuda(device);
   if (cuda) allow_shared_gpus(spec, devices.size());
   try {
-    const auto world = meet_world(spec, identity, {.cuda = cuda, .timeout = std::chrono::seconds(experiment.dist.timeout_s)});
+    JobSecret secret = rank_secret(spec, process_variables());
+    const auto world =
+        meet_world(spec, identity, {.cuda = cuda, .timeout = std::chrono::seconds(experiment.dist.timeout_s), .secret = [&] {
+                                      return secret.wait(kSecret_s);
+                                    }});
+    secret.all_have_it();
     body(*world, device);
     enter_phase(RankPhase::kEnding);
     world->control.barrier();  // rank 0 serves the store: it must not leave first

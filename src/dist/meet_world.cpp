@@ -1,53 +1,36 @@
 #include <fmt/ranges.h>
-#include <netdb.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <thread>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/error.h"
 #include "core/host_name.h"
+#include "core/json_text.h"
+#include "core/printable.h"
 #include "core/rank_status.h"
+#include "dist/open_store.h"
+#include "dist/rank_proof.h"
 #include "dist/world.h"
 
 namespace tessera {
 namespace {
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
 std::vector<uint8_t> bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
-}
-
-c10::intrusive_ptr<c10d::Store> open_store(const RankSpec& spec, std::chrono::seconds timeout) {
-  c10d::TCPStoreOptions options;
-  options.port = static_cast<uint16_t>(spec.master_port);
-  options.isServer = spec.rank == 0 && !spec.launcher_store;
-  options.waitWorkers = false;
-  options.timeout = timeout;
-  try {
-    return c10::make_intrusive<c10d::TCPStore>(spec.master_addr, options);
-  } catch (const std::exception& e) {
-    if (options.isServer) {
-      fail(
-          "rank 0 cannot listen at {}:{}: another job uses this port, or the address is not of this host; choose another "
-          "master port. {}",
-          spec.master_addr, spec.master_port, first_line(e.what()));
-    }
-    fail(
-        "rank {} of {} on {} found no rank 0 at {}:{} within {} s; is rank 0 started, and do all ranks have the same master "
-        "address and port? {}",
-        spec.rank, spec.world_size, host_name(), spec.master_addr, spec.master_port, timeout.count(), first_line(e.what()));
-  }
 }
 
 std::string hello_key(const RankSpec& spec, int rank) {
   return fmt::format("{}/hello/{}", spec.generation, rank);
 }
 
-nlohmann::json hello_of(const RankSpec& spec, const Identity& identity) {
-  nlohmann::json hello{{"rank", spec.rank}, {"host", host_name()}, {"world size", std::to_string(spec.world_size)}};
+nlohmann::json hello_of(const RankSpec& spec, const Identity& identity, bool has_secret) {
+  nlohmann::json hello{{"rank", spec.rank},
+                       {"host", printable(host_name())},
+                       {"nonce", make_nonce()},
+                       {"job secret", has_secret ? "given" : "none"},
+                       {"world size", std::to_string(spec.world_size)}};
   for (const auto& [name, value] : identity) hello[name] = value;
   return hello;
 }
@@ -61,9 +44,27 @@ void say_hello(c10d::Store& store, const RankSpec& spec, const nlohmann::json& h
   store.set(hello_key(spec, spec.rank), bytes_of(hello.dump()));
 }
 
-nlohmann::json read_hello(c10d::Store& store, const RankSpec& spec, int rank) {
-  const auto bytes = store.get(hello_key(spec, rank));
-  return nlohmann::json::parse(bytes.begin(), bytes.end());
+std::vector<std::string> read_hellos(c10d::Store& store, const RankSpec& spec) {
+  std::vector<std::string> hellos;
+  for (int rank = 0; rank < spec.world_size; ++rank) {
+    const auto bytes = store.get(hello_key(spec, rank));
+    hellos.emplace_back(bytes.begin(), bytes.end());
+  }
+  return hellos;
+}
+
+// The store answers anybody: what is in it may be anything, and is shown as such.
+nlohmann::json parse_hello(const std::string& text, int rank) {
+  const auto hello = nlohmann::json::parse(text, nullptr, false);
+  const bool whole =
+      hello.is_object() && hello.value("rank", nlohmann::json()) == rank &&
+      std::all_of(hello.begin(), hello.end(), [](const auto& v) { return v.is_string() || v.is_number_integer(); }) &&
+      hello.value("host", nlohmann::json()).is_string();
+  TSR_CHECK(
+      whole,
+      "what stands for rank {} at the master's address is no hello of this program: {}; is the port in use by another job?",
+      rank, printable(text.substr(0, 200)));
+  return hello;
 }
 
 void wait_for_all(c10d::Store& store, const RankSpec& spec, std::chrono::seconds timeout) {
@@ -81,26 +82,64 @@ void wait_for_all(c10d::Store& store, const RankSpec& spec, std::chrono::seconds
   }
 }
 
+std::string text_of(const nlohmann::json& value) {
+  return value.is_string() ? printable(value.get<std::string>()) : json_text(value);
+}
+
 void check_alike(const nlohmann::json& one, const nlohmann::json& other) {
   for (const auto& [name, value] : one.items()) {
-    if (name == "rank" || name == "host") continue;
-    const std::string theirs = other.value(name, "");
+    if (name == "rank" || name == "host" || name == "nonce") continue;
+    const nlohmann::json theirs = other.value(name, nlohmann::json(""));
     TSR_CHECK(value == theirs, "rank {} on {} has another {} than rank {} on {}: {} and {}; give all ranks the same",
-              one.at("rank").get<int>(), one.at("host").get<std::string>(), name, other.at("rank").get<int>(),
-              other.at("host").get<std::string>(), value.get<std::string>(), theirs);
+              text_of(one.at("rank")), text_of(one.at("host")), name, text_of(other.at("rank")), text_of(other.at("host")),
+              text_of(value), text_of(theirs));
   }
+}
+
+// Everybody compares with everybody: whoever differs, all ranks end and say so.
+void compare_all(c10d::Store& store, const RankSpec& spec, const nlohmann::json& own, const std::string& secret,
+                 std::chrono::seconds timeout) {
+  const std::vector<std::string> hellos = read_hellos(store, spec);
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < spec.world_size; ++rank) {
+    const nlohmann::json hello = parse_hello(hellos[static_cast<size_t>(rank)], rank);
+    check_alike(own, hello);
+    hosts.push_back(text_of(hello.at("host")));
+  }
+  if (!secret.empty()) exchange_proofs(store, spec, secret, hellos, hosts, timeout);
+}
+
+// The store goes with rank 0, which must not end before the others have read from it what is wrong.
+void wait_for_the_others(c10d::Store& store, const RankSpec& spec, const std::string& compared) {
+  constexpr int kTries = 50;
+  for (int i = 0; spec.rank == 0 && i < kTries && store.add(compared, 0) < spec.world_size; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
 }  // namespace
 
-std::unique_ptr<World> meet_world(const RankSpec& spec, const Identity& identity, const MeetOptions& options) {
+std::unique_ptr<World> meet_world(const RankSpec& given, const Identity& identity, const MeetOptions& options) {
   enter_phase(RankPhase::kMeeting);
+  RankSpec spec = given;
+  spec.master_addr = meeting_address(given);
+  std::string secret;
+  const auto find_secret = [&] { secret = options.secret ? options.secret() : ""; };
+  // Rank 0 leaves it, where it does, before anybody can find rank 0; the others look for it once they have.
+  if (spec.rank == 0) find_secret();
   const auto store = open_store(spec, options.meet_timeout);
-  const nlohmann::json hello = hello_of(spec, identity);
-  say_hello(*store, spec, hello);
+  if (spec.rank != 0) find_secret();
+  const nlohmann::json own = hello_of(spec, identity, !secret.empty());
+  say_hello(*store, spec, own);
   wait_for_all(*store, spec, options.meet_timeout);
-  // Everybody compares with everybody: whoever differs, all ranks end and say so.
-  for (int rank = 0; rank < spec.world_size; ++rank) check_alike(hello, read_hello(*store, spec, rank));
+  const std::string compared = fmt::format("{}/compared", spec.generation);
+  try {
+    compare_all(*store, spec, own, secret, options.meet_timeout);
+  } catch (const Error&) {
+    store->add(compared, 1);
+    wait_for_the_others(*store, spec, compared);
+    throw;
+  }
+  store->add(compared, 1);
   return std::make_unique<World>(spec, store, options.cuda, options.timeout);
 }
 

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <thread>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/error.h"
 #include "dist/local_address.h"
+#include "dist/open_store.h"
 #include "dist/world.h"
 
 namespace tessera {
@@ -27,14 +29,18 @@ int free_port() {
 }
 
 // Starts the ranks as threads; returns what each said, empty for one that got through.
-std::vector<std::string> meet(const std::vector<RankSpec>& specs, const std::vector<Identity>& identities, int timeout_s = 60) {
+std::vector<std::string> meet(const std::vector<RankSpec>& specs, const std::vector<Identity>& identities, int timeout_s = 60,
+                              const std::vector<std::string>& secrets = {""}) {
   std::vector<std::string> messages(specs.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < specs.size(); ++i) {
     threads.emplace_back([&, i] {
       try {
-        const auto world = meet_world(specs[i], identities[i % identities.size()],
-                                      {.meet_timeout = std::chrono::seconds(timeout_s), .timeout = std::chrono::seconds(60)});
+        const auto world =
+            meet_world(specs[i], identities[i % identities.size()],
+                       {.meet_timeout = std::chrono::seconds(timeout_s), .timeout = std::chrono::seconds(60), .secret = [&, i] {
+                          return secrets[i % secrets.size()];
+                        }});
         at::Tensor count = at::ones({1}, at::kLong);
         world->control.sum(count);
         if (count.item<int64_t>() != specs[i].world_size) messages[i] = "wrong sum";
@@ -76,6 +82,56 @@ TEST(MeetWorld, TwoJobsOnOnePort) {
   const int port = free_port();
   const auto messages = meet({spec_of(0, 2, port), spec_of(0, 2, port)}, {{}}, 3);
   EXPECT_NE((messages[0] + messages[1]).find("another job uses this port"), std::string::npos) << messages[0] << messages[1];
+}
+
+TEST(MeetWorld, RanksWithTheSecretMeet) {
+  const int port = free_port();
+  const auto messages = meet({spec_of(0, 3, port), spec_of(1, 3, port), spec_of(2, 3, port)}, {{}}, 60, {"secret of this job"});
+  for (const std::string& message : messages) EXPECT_EQ(message, "");
+}
+
+TEST(MeetWorld, ARankWithoutTheSecretIsRefusedOnBothSides) {
+  for (const std::string& other : {std::string("another secret"), std::string()}) {
+    const int port = free_port();
+    const auto messages = meet({spec_of(0, 2, port), spec_of(1, 2, port)}, {{}}, 30, {"secret of this job", other});
+    EXPECT_NE(messages[0].find("job secret"), std::string::npos) << messages[0];
+    EXPECT_NE(messages[1].find("job secret"), std::string::npos) << messages[1];
+  }
+}
+
+// Whether somebody accepts connections there.
+bool answers(in_addr_t address, int port) {
+  const int file = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(address);
+  at.sin_port = htons(static_cast<uint16_t>(port));
+  const bool connected = connect(file, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0;
+  close(file);
+  return connected;
+}
+
+TEST(OpenStore, ListensAtTheMastersLoopbackAddressAlone) {
+  const int port = free_port();
+  const auto store = open_store(spec_of(0, 1, port), std::chrono::seconds(10));
+  EXPECT_TRUE(answers(INADDR_LOOPBACK, port));
+  EXPECT_FALSE(answers(INADDR_LOOPBACK + 1, port));  // 127.0.0.2 would answer if it listened everywhere
+}
+
+TEST(OpenStore, RanksOfOneHostMeetOnLoopback) {
+  RankSpec spec = spec_of(0, 2, 1);
+  for (const char* name : {"localhost", "some-host"}) {
+    spec.master_addr = name;
+    EXPECT_EQ(meeting_address(spec), "127.0.0.1");
+  }
+  spec.master_addr = "::1";
+  EXPECT_EQ(meeting_address(spec), "::1");
+  spec.master_addr = "some-host";
+  spec.num_nodes = 2;
+  EXPECT_EQ(meeting_address(spec), "some-host");
+  spec.num_nodes = 1;
+  spec.launcher_store = true;
+  EXPECT_EQ(meeting_address(spec), "some-host");
 }
 
 TEST(LocalAddress, IsTheOneTheRouteLeavesFrom) {

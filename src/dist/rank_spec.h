@@ -13,6 +13,7 @@ struct RankSpec {
   int master_port = 0;
   bool launcher_store = false;  // a launcher serves the store at the master's address; else rank 0 does
   int generation = 0;           // how often the launcher has started this world anew
+  std::string srun_step = {};   // "JOB.STEP" where srun itself started this rank; else empty
 };
 
 }  // namespace tessera

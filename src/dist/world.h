@@ -43,10 +43,14 @@ struct MeetOptions {
   bool cuda = false;
   std::chrono::seconds meet_timeout{300};  // for all ranks to come
   std::chrono::seconds timeout{1800};      // of a collective
+
+  // The secret of the job (Note [Proof of a rank]); "" or no function: nobody is asked for one. Called once, by rank 0 before
+  // it listens and by the others once they have found it.
+  std::function<std::string()> secret = {};
 };
 
 // Meets the other ranks at the master's address. Throws Error that names the ranks that did not come, the port that is
-// taken, the rank that is there twice, or the rank that runs something else.
+// taken, the rank that is there twice, the rank that runs something else, or the one that does not have the job's secret.
 std::unique_ptr<World> meet_world(const RankSpec& spec, const Identity& identity, const MeetOptions& options);
 
 // The CUDA plug-in offers NCCL here; without it GPU ranks cannot meet.

@@ -26,8 +26,12 @@ struct LaunchOptions {
   fs::path log_dir = "logs";
   bool tee = false;
   bool bind = true;
+  bool insecure = false;     // several nodes without a secret
   bool reads_stdin = false;  // a starter elsewhere writes what to do, and its end is ours
 };
+
+// More than any machine has, and few enough that sums of them fit.
+inline constexpr int kMostRanksPerNode = 4096, kMostRanks = 1 << 20;
 
 // Which node of how many this launcher is, once options and environment have been read.
 struct Layout {

@@ -106,6 +106,7 @@ def main():
         for ranks in (2, 4):
             run("srun", "-n", ranks, program(), *train(folder / f"srun-{ranks}"), cwd=folder)
             same_curve(folder / "alone", folder / f"srun-{ranks}", f"srun -n {ranks}")
+        check(not list(folder.glob(".tessera-secret-*")), "the secrets of the steps are gone")
         # The shell of salloc is no rank; srun inside it makes ranks, and the program can make them itself.
         run("salloc", "-n", 2, "srun", program(), *train(folder / "salloc"), cwd=folder)
         same_curve(folder / "alone", folder / "salloc", "salloc -n 2 srun")

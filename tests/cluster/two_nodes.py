@@ -1,6 +1,9 @@
-"""Two hosts made of network namespaces joined by a veth pair: launched as two nodes by flags, by variables and with --hosts; then a
-host is lost. Needs root."""
+"""Two hosts made of network namespaces joined by a veth pair: launched as two nodes by flags, by variables, by a name that leads node 0 to
+loopback, and with --hosts; then a host is lost. Needs root."""
 import os
+import pathlib
+import secrets
+import shutil
 import signal
 import subprocess
 import time
@@ -8,6 +11,7 @@ import time
 from cluster import Folder, check, install, program, run, same_curve, train
 
 HOSTS = {"a": "10.77.0.1", "b": "10.77.0.2"}
+SECRET = {"TESSERA_JOB_SECRET": secrets.token_hex(32)}
 
 
 class TwoHosts:
@@ -46,7 +50,7 @@ def finish(processes, expect=0):
 
 def by_flags(hosts, folder):
     nodes = [hosts.start(host, program(), "launch", "--world-size", 4, "--node-rank", rank, "--master-addr", HOSTS["a"], "--master-port", 29500,
-                         "--ranks-per-node", 2, "--", *train(folder / "flags"), cwd=folder) for rank, host in enumerate(HOSTS)]
+                         "--ranks-per-node", 2, "--", *train(folder / "flags"), cwd=folder, env=SECRET) for rank, host in enumerate(HOSTS)]
     finish(nodes)
     same_curve(folder / "alone", folder / "flags", "two nodes by flags, 4 ranks")
 
@@ -54,9 +58,37 @@ def by_flags(hosts, folder):
 def by_variables(hosts, folder):
     variables = {"WORLD_SIZE": "2", "MASTER_ADDR": HOSTS["a"], "MASTER_PORT": "29500"}
     nodes = [hosts.start(host, program(), "launch", "--ranks-per-node", 1, "--", *train(folder / "variables"), cwd=folder,
-                         env={**variables, "NODE_RANK": str(rank)}) for rank, host in enumerate(HOSTS)]
+                         env={**variables, **SECRET, "NODE_RANK": str(rank)}) for rank, host in enumerate(HOSTS)]
     finish(nodes)
     same_curve(folder / "alone", folder / "variables", "two nodes by variables, 2 ranks")
+
+
+def by_name(hosts, folder):
+    """Host a knows itself as 127.0.1.1, as some installers set it up; host b knows it by its address."""
+    for host, address in (("a", "127.0.1.1"), ("b", HOSTS["a"])):
+        own = pathlib.Path("/etc/netns") / hosts.names[host]
+        own.mkdir(parents=True)
+        (own / "hosts").write_text(f"127.0.0.1 localhost\n{address} node-a\n{HOSTS['b']} node-b\n")
+    try:
+        nodes = [hosts.start(host, program(), "launch", "--nnodes", 2, "--node-rank", rank, "--master-addr", "node-a", "--master-port", 29500, "--ranks-per-node", 1,
+                             "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE", cwd=folder, env=SECRET) for rank, host in enumerate(HOSTS)]
+        texts = finish(nodes)
+        check("rank 0 of 2" in texts[0], str(texts))
+    finally:
+        for name in hosts.names.values():
+            shutil.rmtree(f"/etc/netns/{name}", ignore_errors=True)
+    print("  a name that leads node 0 to loopback")
+
+
+def needs_a_secret(hosts, folder):
+    node = hosts.start("a", program(), "launch", "--nnodes", 2, "--node-rank", 0, "--master-addr", HOSTS["a"], "--master-port", 29500, "--ranks-per-node", 1, "--", "true",
+                       cwd=folder)
+    text = finish([node], expect=2)[0]
+    check("TESSERA_JOB_SECRET_FILE=FILE" in text and "--insecure" in text, text)
+    nodes = [hosts.start(host, program(), "launch", "--nnodes", 2, "--node-rank", rank, "--master-addr", HOSTS["a"], "--master-port", 29500, "--ranks-per-node", 1,
+                         "--insecure", "--", "true", cwd=folder) for rank, host in enumerate(HOSTS)]
+    check("--insecure: whoever reaches" in finish(nodes)[0], "the risk is said")
+    print("  several hosts need a secret, or --insecure")
 
 
 def by_hosts(hosts, folder):
@@ -72,7 +104,7 @@ def lost_host(hosts, folder):
     """Host b vanishes in the middle, as by a power cut; host a goes on with its own ranks from the last checkpoint."""
     words = [*train(folder / "lost"), "train.duration=400ba", "checkpoint.every=20ba", "eval.every=400ba"]
     nodes = [hosts.start(host, program(), "launch", "--nnodes", 2, "--node-rank", rank, "--master-addr", HOSTS["a"], "--master-port", 29500,
-                         "--ranks-per-node", 1, "--restarts", 1, "--min-ranks", 1, "--", *words, cwd=folder) for rank, host in enumerate(HOSTS)]
+                         "--ranks-per-node", 1, "--restarts", 1, "--min-ranks", 1, "--", *words, cwd=folder, env=SECRET) for rank, host in enumerate(HOSTS)]
     end = time.monotonic() + 120
     while not list((folder / "lost/checkpoints").glob("step-*/DONE")):
         check(time.monotonic() < end and nodes[0].poll() is None, "no checkpoint came")
@@ -94,6 +126,8 @@ def main():
     with Folder() as folder, TwoHosts() as hosts:
         by_flags(hosts, folder)
         by_variables(hosts, folder)
+        by_name(hosts, folder)
+        needs_a_secret(hosts, folder)
         by_hosts(hosts, folder)
         lost_host(hosts, folder)
 

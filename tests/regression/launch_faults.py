@@ -142,10 +142,15 @@ def wrong_peers(folder):
     check("1 of 2 nodes did not come" in errors and "node rank 1" in errors, errors)
     _, errors, _ = launch(*two, port, "--node-rank", 1, "--start-timeout", 1, "--", "true", cwd=folder, expect=1)
     check("no launcher of node 0 found" in errors, errors)
-    nodes = [start_launch(*two, port, "--node-rank", node, "--", "echo", node, cwd=folder) for node in (0, 1)]
-    for node in nodes:
-        _, errors = finish(node)
-        check(node.returncode == 1 and "'echo 1'" in errors and "'echo 0'" in errors, errors)
+    # Nodes of one job, by its secret: both hear what differs, and end. Without a secret it may be anybody: node 0 alone says what differs, and waits.
+    for env in ({"TESSERA_JOB_SECRET": "a secret of these two nodes"}, {}):
+        nodes = [start_launch(*two, port, "--node-rank", node, "--start-timeout", 300 if env else 10, "--", "echo", node, cwd=folder, env=env) for node in (0, 1)]
+        texts = [finish(node)[1] for node in nodes]
+        check([node.returncode for node in nodes] == [1, 1] and "'echo 1'" in texts[0] and "'echo 0'" in texts[0], str(texts))
+        if env:
+            check("'echo 1'" in texts[1] and "'echo 0'" in texts[1], texts[1])
+        else:
+            check("node 0 says more" in texts[1] and "echo 0" not in texts[1] and "1 of 2 nodes did not come" in texts[0], str(texts))
     print("wrong peers are refused by name")
 
 

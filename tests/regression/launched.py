@@ -37,7 +37,7 @@ def rank_script(folder, body):
 
 def clean_environment():
     """Without variables that would make us a rank of somebody else's world."""
-    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "NNODES")
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "NNODES", "TESSERA_JOB_SECRET", "TESSERA_JOB_SECRET_FILE", "TESSERA_INSECURE")
     return {name: value for name, value in os.environ.items() if name not in names and not name.startswith(("SLURM_", "OMPI_", "PMI"))}
 
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/host_name.h"
+#include "core/loopback.h"
 
 namespace tessera {
 namespace {
@@ -34,10 +35,6 @@ std::set<std::string> own_addresses() {
 }
 
 }  // namespace
-
-bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "localhost" || host == "::1";
-}
 
 bool is_own_address(const std::string& host) {
   if (host == host_name() || is_loopback(host)) return true;

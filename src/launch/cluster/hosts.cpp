@@ -4,19 +4,34 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "core/split.h"
 #include "launch/numbers.h"
+#include "launch/options.h"
 
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostRanks = 4096;
-
 int parse_count(std::string_view text, std::string_view whole) {
   const auto count = parse_whole(text);
-  if (!count || *count < 1 || *count > kMostRanks)
-    fail_usage("host '{}': '{}' is no number of ranks; expected e.g. node1:8", whole, text);
+  if (!count || *count < 1 || *count > kMostRanksPerNode)
+    fail_usage("host '{}': '{}' is no number of ranks; expected e.g. node1:8", printable(whole), printable(text));
   return static_cast<int>(*count);
+}
+
+// What may stand on ssh's command line, and in the commands that ssh's settings make of it. A name or a user that begins with a
+// dash would be an option.
+bool is_host_name(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._:%@-").find(c) != std::string_view::npos;
+  };
+  const size_t at = text.find('@');
+  const std::string_view user = text.substr(0, at == std::string_view::npos ? 0 : at),
+                         host = at == std::string_view::npos ? text : text.substr(at + 1);
+  const bool user_fits = at == std::string_view::npos || (!user.empty() && user[0] != '-');
+  return user_fits && !host.empty() && host[0] != '-' && host.find('@') == std::string_view::npos &&
+         std::all_of(text.begin(), text.end(), is_plain);
 }
 
 Host parse_host(std::string_view text) {
@@ -27,9 +42,8 @@ Host parse_host(std::string_view text) {
   text = text.substr(0, colon);
   text.remove_prefix(text.starts_with("[") ? 1 : 0);
   text.remove_suffix(text.ends_with("]") ? 1 : 0);
-  // A name that begins with a dash would be an option of ssh.
-  if (text.empty() || text[0] == '-' || text.find_first_of(" \t'\"$;&|") != std::string_view::npos)
-    fail_usage("'{}' is no host; expected e.g. node1:8", whole);
+  if (!is_host_name(text))
+    fail_usage("'{}' is no host; expected e.g. node1:8, of letters, digits and ._:%@- alone", printable(whole));
   host.name = text;
   return host;
 }

@@ -13,10 +13,13 @@ namespace {
 TEST(Hosts, ReadsNamesAndCounts) {
   EXPECT_EQ(parse_hosts("a:8,me@b:2,c"), (std::vector<Host>{{"a", 8}, {"me@b", 2}, {"c", 0}}));
   EXPECT_EQ(parse_hosts("[fe80::1]:4"), (std::vector<Host>{{"fe80::1", 4}}));
+  EXPECT_EQ(parse_hosts("[fe80::1%eth0]:4,node-1.a_b"), (std::vector<Host>{{"fe80::1%eth0", 4}, {"node-1.a_b", 0}}));
 }
 
 TEST(Hosts, RefusesWhatIsNoHost) {
-  for (const char* text : {"", ",", "a:0", "a:x", ":3", "-oProxyCommand=x", "a b", "a;b"})
+  for (const char* text :
+       {"",     ",",    "a:0",  "a:x", ":3", "-oProxyCommand=x", "a b", "a;b", "me@-x", "-me@x", "@x", "me@", "a@b@c", "h`id`",
+        "h(x)", "a\\b", "a\nb", "a*",  "~a", "\x1b[31m",         "a/b"})
     EXPECT_THROW(parse_hosts(text), UsageError) << text;
 }
 

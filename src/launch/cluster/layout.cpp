@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kMost = 1 << 20;
-
 std::optional<int> option_or_variable(const std::optional<int>& option, const char* flag, const RankVariables& variables,
                                       const char* name, int low, int high) {
   std::string source = flag, text;
@@ -61,9 +59,9 @@ void check_several_nodes(const Layout& layout, bool has_rank, bool has_address, 
 }  // namespace
 
 Layout find_layout(const LaunchOptions& options, const RankVariables& variables, int num_gpus) {
-  auto world = option_or_variable(options.world_size, "--world-size", variables, "WORLD_SIZE", 1, kMost);
-  auto nodes = option_or_variable(options.num_nodes, "--nnodes", variables, "NNODES", 1, kMost);
-  auto node_rank = option_or_variable(options.node_rank, "--node-rank", variables, "NODE_RANK", 0, kMost);
+  auto world = option_or_variable(options.world_size, "--world-size", variables, "WORLD_SIZE", 1, kMostRanks);
+  auto nodes = option_or_variable(options.num_nodes, "--nnodes", variables, "NNODES", 1, kMostRanks);
+  auto node_rank = option_or_variable(options.node_rank, "--node-rank", variables, "NODE_RANK", 0, kMostRanks);
   auto port = option_or_variable(options.master_port, "--master-port", variables, "MASTER_PORT", 1, 65535);
   std::string address = options.master_addr.empty() ? variables.get("MASTER_ADDR").value_or("") : options.master_addr;
   if (!world && !nodes && !node_rank) {
@@ -77,9 +75,14 @@ Layout find_layout(const LaunchOptions& options, const RankVariables& variables,
   Layout layout;
   const bool alone = !node_rank && address.empty();
   layout.ranks_per_node = full_node(options, world, nodes, alone, num_gpus);
-  if (layout.ranks_per_node < 1 || layout.ranks_per_node > kMost)
-    fail_usage("--ranks-per-node {}: expected at least 1", layout.ranks_per_node);
-  layout.world_size = world.value_or(layout.ranks_per_node * nodes.value_or(1));
+  if (layout.ranks_per_node < 1 || layout.ranks_per_node > kMostRanksPerNode)
+    fail_usage("--ranks-per-node {}: expected 1 to {}", layout.ranks_per_node, kMostRanksPerNode);
+  const int64_t ranks = world ? *world : int64_t{layout.ranks_per_node} * nodes.value_or(1);
+  if (ranks > kMostRanks) {
+    fail_usage("{} nodes with {} ranks each make {}; expected at most {}", nodes.value_or(1), layout.ranks_per_node, ranks,
+               kMostRanks);
+  }
+  layout.world_size = static_cast<int>(ranks);
   layout.world_given = world.has_value();
   layout.num_nodes = (layout.world_size + layout.ranks_per_node - 1) / layout.ranks_per_node;
   if (nodes && *nodes != layout.num_nodes) {

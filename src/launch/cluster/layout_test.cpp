@@ -85,6 +85,16 @@ TEST(Layout, NamesWhatIsMissingOrWrong) {
   EXPECT_NE(complaint(options).find("--nnodes is 3"), std::string::npos);
 }
 
+TEST(Layout, SumsOfRanksFit) {
+  LaunchOptions options;
+  options.ranks_per_node = 4096;
+  options.num_nodes = 1 << 20;
+  options.node_rank = 0;
+  options.master_addr = "a";
+  options.master_port = 1;
+  EXPECT_NE(complaint(options).find("4294967296"), std::string::npos) << complaint(options);
+}
+
 TEST(Layout, OneTaskPerHostOfSlurmIsANode) {
   LaunchOptions options;
   options.ranks_per_node = 8;

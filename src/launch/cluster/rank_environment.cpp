@@ -9,6 +9,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/host_name.h"
+#include "core/loopback.h"
 #include "launch/cluster/addresses.h"
 #include "launch/cluster/nodelist.h"
 #include "launch/numbers.h"
@@ -184,6 +185,12 @@ bool in_slurm_step(const Reader& read) {
   return number && *number < kFirstSpecialStep;
 }
 
+std::string step_name(const Reader& read) {
+  const auto job = read.first({"SLURM_JOB_ID", "SLURM_JOBID"}), step = read.first({"SLURM_STEP_ID", "SLURM_STEPID"}),
+             again = read.text("SLURM_RESTART_COUNT");
+  return fmt::format("{}.{}{}", job.value_or(""), step.value_or(""), again ? "-" + *again : "");
+}
+
 std::optional<RankSpec> from_slurm(const Reader& read) {
   const char* size = read.has("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
   require(read, "SLURM_PROCID", {size, "SLURM_LOCALID", "SLURM_NODEID"});
@@ -210,6 +217,7 @@ std::optional<RankSpec> from_slurm(const Reader& read) {
     fail_usage("neither SLURM_JOB_ID nor MASTER_PORT is set; one of them tells the ranks where to meet");
   spec.master_port =
       read.number_or("MASTER_PORT", 1, kMaxPort, port_of_job(fmt::format("slurm {}.{}", job.value_or(""), step.value_or(""))));
+  spec.srun_step = step_name(read);
   check_place(spec, "SLURM_PROCID");
   return spec;
 }
@@ -231,6 +239,11 @@ std::optional<RankSpec> rank_from_variables(const RankVariables& variables) {
   }
   if (read.has("WORLD_SIZE") && read.text("WORLD_SIZE") != "1") return from_torchrun(read);  // says what is missing
   return std::nullopt;
+}
+
+std::optional<std::string> slurm_step(const RankVariables& variables) {
+  const Reader read(variables);
+  return in_slurm_step(read) ? std::optional(step_name(read)) : std::nullopt;
 }
 
 RankVariables process_variables() {

@@ -25,7 +25,11 @@ RankVariables process_variables();  // of this process
 // With mpirun, node_rank supposes that ranks fill one host after the other, as they do by default.
 std::optional<RankSpec> rank_from_variables(const RankVariables& variables);
 
-// The same from this process's environment. Rank 0 of an mpirun over several hosts also checks that the address the others
+// "JOB.STEP" of the srun that started this process, and how often Slurm has put the job back into its queue; nothing outside of
+// a step.
+std::optional<std::string> slurm_step(const RankVariables& variables);
+
+// The rank from this process's environment. Rank 0 of an mpirun over several hosts also checks that the address the others
 // will call is its own.
 std::optional<RankSpec> rank_from_environment();
 

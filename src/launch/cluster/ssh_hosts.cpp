@@ -1,8 +1,11 @@
 #include "launch/cluster/ssh_hosts.h"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <csignal>
 #include <memory>
 #include <sstream>
@@ -10,8 +13,10 @@
 #include "core/clock.h"
 #include "core/host_name.h"
 #include "core/log.h"
+#include "core/loopback.h"
 #include "launch/cluster/addresses.h"
 #include "launch/cluster/command_line.h"
+#include "launch/cluster/job_secret.h"
 #include "launch/node/poller.h"
 #include "launch/node/ports.h"
 #include "launch/node/process.h"
@@ -30,43 +35,95 @@ std::string without_user(const std::string& host) {
   return host.substr(host.find('@') + 1);
 }
 
+bool is_shell_name(const std::string& name) {
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         std::all_of(name.begin(), name.end(), is_plain);
+}
+
 bool is_passed_on(const std::string& entry) {
   const auto begins = [&](const char* name) { return entry.starts_with(name); };
+  if (begins("TESSERA_JOB_SECRET")) return false;  // it goes its own way
   return begins("TESSERA_") || begins("NCCL_") || begins("OMP_") || begins("GLOO_") || begins("CUDA_VISIBLE_DEVICES=") ||
          begins("PATH=") || begins("LD_LIBRARY_PATH=");
 }
 
+// Variables go over standard input: a command line is shown by ps to everybody on both hosts. A shell that reads them before it
+// becomes the launcher is all that the other host needs; `read` takes no more than its line. It is sh by name, for the user's
+// own shell there may be another.
 std::string remote_command(const std::vector<std::string>& words) {
-  std::string text = "cd " + shell_quoted(fs::current_path().string()) + " && exec env";
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (is_passed_on(*entry)) text += " " + shell_quoted(*entry);
-  }
-  for (const std::string& word : words) text += " " + shell_quoted(word);
-  return text;
+  std::string script =
+      R"(_n=$(printf '\n_'); _n=${_n%_}; while IFS= read -r _v && [ -n "$_v" ]; do eval "export $_v"; done; unset _n _v; cd )" +
+      shell_quoted(fs::current_path().string()) + " && exec";
+  for (const std::string& word : words) script += " " + shell_quoted(word);
+  return "exec sh -c " + shell_quoted(script);
 }
 
-ProcessSpec transport(const LaunchOptions& options, const Host& host, const std::vector<std::string>& words) {
+// NAME='value' for that shell, a line each, and an empty line. $_n is its newline.
+std::string variable_lines() {
+  const std::string newline = R"('"$_n"')";
+  std::string text;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string variable = *entry, name = variable.substr(0, variable.find('='));
+    if (!is_passed_on(variable) || !is_shell_name(name)) continue;
+    std::string value = shell_quoted(variable.substr(name.size() + 1));
+    for (size_t at = 0; (at = value.find('\n', at)) != std::string::npos; at += newline.size()) value.replace(at, 1, newline);
+    text += name + "=" + value + "\n";
+  }
+  return text + "\n";
+}
+
+// What starts the launcher of a node, and what is written to it first.
+struct Transport {
   ProcessSpec spec;
-  for (char** entry = environ; *entry != nullptr; ++entry) spec.environment.emplace_back(*entry);
-  spec.pipe_stdin = true;
+  std::string input;
+};
+
+Transport transport(const LaunchOptions& options, const Host& host, const std::vector<std::string>& words) {
+  Transport way;
+  for (char** entry = environ; *entry != nullptr; ++entry) way.spec.environment.emplace_back(*entry);
+  way.spec.pipe_stdin = true;
   if (options.ssh.empty() && is_own_address(without_user(host.name))) {
-    spec.words = words;
-    return spec;
+    way.spec.words = words;
+    return way;
   }
   std::istringstream ssh(options.ssh.empty() ? "ssh -o BatchMode=yes" : options.ssh);
-  for (std::string word; ssh >> word;) spec.words.push_back(word);
-  spec.words.push_back(host.name);
-  spec.words.push_back(remote_command(words));
-  return spec;
+  for (std::string word; ssh >> word;) way.spec.words.push_back(word);
+  way.spec.words.push_back(host.name);
+  way.spec.words.push_back(remote_command(words));
+  way.input = variable_lines();
+  return way;
 }
 
-struct Node {
-  explicit Node(const ProcessSpec& spec) : process(spec) {}
-  void tell(const std::string& line) const {
-    const std::string text = line + "\n";
-    if (!process.ended() && write(process.in(), text.data(), text.size()) < 0) log_debug("a launcher does not listen any more");
+class Node {
+ public:
+  Node(const Transport& way, const std::string& secret) : process(way.spec), unsent_(way.input + "secret " + secret + "\n") {
+    fcntl(process.in(), F_SETFL, O_NONBLOCK);  // one that is not connected yet reads nothing, and the others must not wait
+    flush();
   }
+
+  void tell(const std::string& line) {
+    unsent_ += line + "\n";
+    flush();
+  }
+
+  void flush() {
+    while (!unsent_.empty() && !process.ended()) {
+      const ssize_t sent = write(process.in(), unsent_.data(), unsent_.size());
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0 && errno != EAGAIN) {
+        log_debug("a launcher does not listen any more");
+        unsent_.clear();
+      }
+      if (sent < 0) return;
+      unsent_.erase(0, static_cast<size_t>(sent));
+    }
+  }
+
   Process process;
+
+ private:
+  std::string unsent_;
 };
 
 class HostStarter {
@@ -81,8 +138,10 @@ class HostStarter {
     port_ = std::make_unique<ReservedPort>(options.master_port.value_or(0));
     const int port = options.master_port.value_or(port_->number());
     port_.reset();
+    const std::string secret = make_secret();
     for (size_t n = 0; n < hosts.size(); ++n) {
-      nodes_.push_back(std::make_unique<Node>(transport(options, hosts[n], node_command(options, hosts, n, address, port))));
+      nodes_.push_back(
+          std::make_unique<Node>(transport(options, hosts[n], node_command(options, hosts, n, address, port)), secret));
       pass_through(nodes_.back()->process.out(), STDOUT_FILENO);
       pass_through(nodes_.back()->process.err(), STDERR_FILENO);
     }
@@ -117,6 +176,7 @@ class HostStarter {
   }
 
   void pass_on_signals() {
+    for (const auto& node : nodes_) node->flush();
     for (const int number : stop_.take_signals()) nodes_.front()->tell(fmt::format("signal {}", number));
     if (stop_.starter_gone()) nodes_.front()->tell(fmt::format("signal {}", SIGTERM));
   }

@@ -8,8 +8,8 @@
 namespace tessera {
 
 // Starts a launcher on each host, over ssh except on this one, and stays until all have ended. The first host is node 0.
-// Signals go to the launchers over their standard input, and its end is theirs, so nothing stays behind when the connection
-// breaks.
+// Variables, the job's secret (Note [Job secret]) and signals go to the launchers over their standard input, and its end is
+// theirs, so nothing stays behind when the connection breaks.
 int run_hosts(const LaunchOptions& options, const std::vector<Host>& hosts);
 
 // The words that start the launcher of one node there.

@@ -28,9 +28,8 @@ struct Directive {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Directive, kind, generation, world_size, first_rank, num_nodes, node_rank, store_port,
                                    signal, exit_code, text)
 
-// One line for the wire. Errors of ranks may hold bytes that are no UTF-8.
-inline std::string to_line(const nlohmann::json& message) {
-  return json_text(message);
+inline std::string directive_text(const Directive& directive) {
+  return json_text(directive);
 }
 
 }  // namespace tessera

@@ -1,13 +1,16 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "launch/control/hello.h"
-#include "launch/control/line_socket.h"
+#include "launch/control/messages.h"
 #include "launch/control/node_ranks.h"
 #include "launch/control/node_roles.h"
+#include "launch/control/reception.h"
 #include "launch/control/supervisor.h"
 #include "launch/node/ports.h"
 #include "launch/node/stop_source.h"
@@ -15,23 +18,33 @@
 namespace tessera {
 namespace {
 
+constexpr size_t kLongestMessage = 4 << 20, kMostStrangers = 16;
+
+// Strangers may hold a small part of the files that the ranks need too.
+size_t most_strangers() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return kMostStrangers;
+  return std::min<size_t>(kMostStrangers, files.rlim_cur / 4);
+}
+
+// The launcher of another node, once it has joined.
 struct Peer {
-  LineSocket socket;
-  int node = -1;  // unknown before its hello
-  bool gone = false;
+  SealedSocket socket;
+  int node;
 };
 
 class FirstNode {
  public:
-  FirstNode(const LaunchOptions& options, const Layout& layout)
+  FirstNode(const LaunchOptions& options, const Layout& layout, JobSecret& secret)
       : stop_(poller_, options.reads_stdin),
         hello_(make_hello(options, layout)),
+        secret_(secret),
         ranks_(options, layout, poller_),
         supervisor_(options, layout, [this, &layout] { return choose_port(layout); }) {
-    if (layout.num_nodes > 1) {
-      listener_ = listen_on(layout.master_port);
-      poller_.watch(listener_.fd(), [this] { accept_peers(); });
-    }
+    const std::string known = secret.wait(0);  // that of node 0 is there from the beginning
+    has_secret_ = !known.empty();
+    ranks_.set_secret(known);
+    if (layout.num_nodes > 1) reception_.emplace(layout.master_addr, layout.master_port, known, poller_);
     supervisor_.node_joined(0, hello_.host, layout.ranks_here, monotonic_s());
   }
 
@@ -46,6 +59,7 @@ class FirstNode {
         supervisor_.ranks_reported(0, ranks_.generation(), ranks_.reports(), now);
         send_ticks(now);
       }
+      greet_arrivals(now);
       read_peers();
       supervisor_.tick(monotonic_s());
       carry_out();
@@ -62,12 +76,14 @@ class FirstNode {
   int choose_port(const Layout& layout) {
     const bool first_time = port_ == nullptr;
     port_.reset();
+    secret_.all_have_it();
     // The user's own port serves a single host; on several nodes it is taken by us, and its neighbour is the first choice.
     const int preferred = layout.master_port == 0 ? 0 : layout.num_nodes > 1 ? layout.master_port + 1 : layout.master_port;
     port_ = std::make_unique<ReservedPort>(preferred);
-    TSR_CHECK(!first_time || layout.num_nodes > 1 || preferred == 0 || port_->number() == preferred,
-              "port {} of this host is in use by another job; give this one another with --master-port or MASTER_PORT, or none",
-              preferred);
+    TSR_CHECK(
+        !first_time || layout.num_nodes > 1 || preferred == 0 || port_->number() == preferred,
+        "port {} of this host is in use by another job{}; give this one another with --master-port or MASTER_PORT, or none",
+        preferred, port_->refusal());
     return port_->number();
   }
 
@@ -80,66 +96,65 @@ class FirstNode {
     if (stop_.starter_gone()) supervisor_.give_up("the launcher that started this one is gone", 1);
   }
 
-  void accept_peers() {
-    for (LineSocket& socket : accept_all(listener_)) {
-      auto peer = std::make_shared<Peer>(Peer{std::move(socket)});
-      peers_.push_back(peer);
-      poller_.watch(peer->socket.fd(), [] {});  // wakes the loop
-    }
+  void greet_arrivals(double now) {
+    if (!reception_) return;
+    const size_t others = static_cast<size_t>(hello_.num_nodes) - 1;
+    for (Arrival& arrival : reception_->look(now, others - peers_.size() + most_strangers_)) greet(arrival, now);
   }
 
-  void read_peers() {
-    for (const auto& peer : peers_) {
-      for (const std::string& line : peer->socket.receive()) {
-        try {
-          take_message(*peer, nlohmann::json::parse(line));
-        } catch (const nlohmann::json::exception&) {
-          log_warn("{} sent something that is no message of a launcher; it is ignored", peer->socket.peer());
-          peer->gone = true;
-        }
-        if (peer->gone) break;
-      }
-      peer->socket.flush();
-      if (peer->socket.broken()) {
-        peer->gone = true;
-        if (peer->node > 0) supervisor_.node_lost(peer->node, "its launcher has ended, or the connection to it is broken");
-      }
-      if (peer->gone) poller_.forget(peer->socket.fd());
-    }
-    std::erase_if(peers_, [](const auto& peer) { return peer->gone; });
-  }
-
-  void take_message(Peer& peer, const nlohmann::json& message) {
-    if (message.contains("hello") && peer.node < 0) {
-      greet(peer, message["hello"].get<Hello>());
-    } else if (message.contains("report") && peer.node > 0) {
-      supervisor_.ranks_reported(peer.node, message["generation"], message["report"].get<std::vector<RankReport>>(),
-                                 monotonic_s());
-    } else if (message.contains("signal") && peer.node > 0) {
-      supervisor_.stop_asked(message["signal"]);
-    }
-  }
-
-  void greet(Peer& peer, const Hello& hello) {
+  void greet(Arrival& arrival, double now) {
+    const Hello& hello = arrival.hello;
     std::string why = mismatch(hello_, hello);
     const bool expected = hello.node_rank > 0 && hello.node_rank < hello_.num_nodes && !supervisor_.has_joined(hello.node_rank);
     if (!expected && why.empty()) why = fmt::format("node {} has joined already", hello.node_rank);
+    SealedSocket& socket = arrival.socket;
     if (why.empty()) {
-      peer.node = hello.node_rank;
-      return supervisor_.node_joined(hello.node_rank, hello.host, hello.ranks, monotonic_s());
+      socket.allow_lines_of(kLongestMessage);
+      socket.send(directive_text(Directive{}));  // it learns that it is at the right place
+      peers_.push_back({std::move(socket), hello.node_rank});
+      return supervisor_.node_joined(hello.node_rank, hello.host, hello.ranks, now);
     }
-    log_warn("refused the launcher of {}: {}", peer.socket.peer(), why);
-    const std::string answer =
-        fmt::format("the launcher of node 0 refuses this one: {}; is the port in use by another job?", why);
-    peer.socket.send(to_line(Directive{.kind = Directive::Kind::kOver, .exit_code = 1, .text = answer}));
-    // Somebody else's node must not end a world that is whole; one that we wait for will not come any more.
-    if (expected) supervisor_.give_up(why, 1);
+    log_warn("refused the launcher of {}: {}", socket.peer(), why);
+    // Who may be anybody learns nothing of this job.
+    const std::string answer = fmt::format("the launcher of node 0 refuses this one: {}; is the port in use by another job?",
+                                           has_secret_ ? why : "its version, command or place is another; node 0 says more");
+    socket.send(directive_text(Directive{.kind = Directive::Kind::kOver, .exit_code = 1, .text = answer}));
+    reception_->see_off(std::move(socket), now);
+    // A node of this job that we wait for will not come any more; anybody else's must not end it.
+    if (expected && has_secret_) supervisor_.give_up(why, 1);
+  }
+
+  void read_peers() {
+    for (auto peer = peers_.begin(); peer != peers_.end();) {
+      std::string why;
+      try {
+        for (const std::string& text : peer->socket.receive()) take_message(*peer, read_node_message(text));
+        peer->socket.flush();
+        if (peer->socket.broken()) why = "its launcher has ended, or the connection to it is broken";
+        if (!peer->socket.complaint().empty()) why = peer->socket.complaint();
+      } catch (const Error& e) {
+        why = fmt::format("its launcher sent what no launcher sends: {}", e.what());
+      }
+      if (why.empty()) {
+        ++peer;
+        continue;
+      }
+      poller_.forget(peer->socket.fd());
+      const int node = peer->node;
+      peer = peers_.erase(peer);
+      supervisor_.node_lost(node, why);
+    }
+  }
+
+  void take_message(const Peer& peer, NodeMessage message) {
+    if (message.signal != 0) return supervisor_.stop_asked(message.signal);
+    supervisor_.ranks_reported(peer.node, message.generation, std::move(message.reports), monotonic_s());
   }
 
   void send_ticks(double now) {
     if (now - ticked_s_ < kTick_s) return;
     ticked_s_ = now;
-    for (const auto& peer : peers_) peer->socket.send(to_line(Directive{}));
+    for (Peer& peer : peers_) peer.socket.send(directive_text(Directive{}));
   }
 
   void carry_out() {
@@ -148,8 +163,8 @@ class FirstNode {
         obey(directive);
         continue;
       }
-      for (const auto& peer : peers_) {
-        if (peer->node == node) peer->socket.send(to_line(directive));
+      for (Peer& peer : peers_) {
+        if (peer.node == node) peer.socket.send(directive_text(directive));
       }
     }
   }
@@ -161,27 +176,30 @@ class FirstNode {
     exit_code_ = directive.exit_code;
   }
 
-  // The others close their end when they have read the last word.
+  // The others close their end when they have read the last word, those that were refused too.
   void say_goodbye() {
     const double began = monotonic_s();
-    while (!peers_.empty() && monotonic_s() - began < kGoodbye_s) {
+    const auto some_leave = [this] { return reception_ && reception_->some_leave(monotonic_s()); };
+    while ((some_leave() || !peers_.empty()) && monotonic_s() - began < kGoodbye_s) {
       poller_.wait(kLook_ms);
-      for (const auto& peer : peers_) {
-        peer->socket.flush();
-        peer->socket.receive();
-        peer->gone = peer->socket.broken();
-        if (peer->gone) poller_.forget(peer->socket.fd());
-      }
-      std::erase_if(peers_, [](const auto& peer) { return peer->gone; });
+      std::erase_if(peers_, [this](Peer& peer) {
+        peer.socket.flush();
+        peer.socket.receive();
+        if (peer.socket.broken()) poller_.forget(peer.socket.fd());
+        return peer.socket.broken();
+      });
     }
   }
 
   Poller poller_;
   StopSource stop_;
   Hello hello_;
-  FileHandle listener_;
+  JobSecret& secret_;
+  bool has_secret_ = false;
+  size_t most_strangers_ = most_strangers();
+  std::optional<Reception> reception_;
   std::unique_ptr<ReservedPort> port_;
-  std::vector<std::shared_ptr<Peer>> peers_;
+  std::vector<Peer> peers_;
   NodeRanks ranks_;
   Supervisor supervisor_;
   double looked_s_ = 0, ticked_s_ = 0;
@@ -191,8 +209,8 @@ class FirstNode {
 
 }  // namespace
 
-int run_first_node(const LaunchOptions& options, const Layout& layout) {
-  return FirstNode(options, layout).run();
+int run_first_node(const LaunchOptions& options, const Layout& layout, JobSecret& secret) {
+  return FirstNode(options, layout, secret).run();
 }
 
 }  // namespace tessera

@@ -2,19 +2,32 @@
 
 #include <fmt/ranges.h>
 
+#include "core/hmac.h"
 #include "core/host_name.h"
+#include "core/printable.h"
 #include "core/version.h"
 
 namespace tessera {
+namespace {
+
+// As the other side reads it, and never longer than node 0 takes from somebody it does not know yet.
+std::string shown_command(const std::vector<std::string>& words) {
+  constexpr size_t kLongest = 1900;
+  const std::string whole = fmt::format("{}", fmt::join(words, " "));
+  if (whole.size() <= kLongest) return printable(whole);
+  return fmt::format("{}... (hash {})", printable(whole.substr(0, kLongest)), hex_of(hmac_sha256("command", whole)));
+}
+
+}  // namespace
 
 Hello make_hello(const LaunchOptions& options, const Layout& layout) {
   Hello hello;
   hello.program = fmt::format("{} ({})", version(), build_commit());
-  hello.command = fmt::format("{}", fmt::join(options.command, " "));
+  hello.command = shown_command(options.command);
   hello.num_nodes = layout.num_nodes;
   hello.node_rank = layout.node_rank;
   hello.ranks = layout.ranks_here;
-  hello.host = host_name();
+  hello.host = printable(host_name());
   return hello;
 }
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "launch/cluster/hosts.h"
+#include "launch/cluster/job_secret.h"
 #include "launch/cluster/layout.h"
 #include "launch/cluster/ssh_hosts.h"
 #include "launch/control/node_roles.h"
@@ -40,7 +41,8 @@ int run_launch(const LaunchOptions& options) {
   }
   const Layout layout = find_layout(options, process_variables(), num_gpus());
   log_debug("node {} of {}, {} of {} ranks here", layout.node_rank, layout.num_nodes, layout.ranks_here, layout.world_size);
-  return layout.node_rank == 0 ? run_first_node(options, layout) : run_other_node(options, layout);
+  JobSecret secret = launcher_secret(options, layout, process_variables());
+  return layout.node_rank == 0 ? run_first_node(options, layout, secret) : run_other_node(options, layout, secret);
 }
 
 }  // namespace tessera

@@ -9,28 +9,27 @@ namespace tessera {
 // A TCP connection that carries lines. Nothing blocks: what cannot be sent yet waits here for the next flush().
 class LineSocket {
  public:
-  explicit LineSocket(FileHandle connected, std::string peer);
+  LineSocket(FileHandle connected, std::string peer, size_t longest_line);
 
   int fd() const { return socket_.fd(); }
   const std::string& peer() const { return peer_; }
   void send(const std::string& line);
   void flush();
+  void end_sending();  // the peer sees the end once it has read what was sent
 
-  // Whole lines that have come. Once `broken()`, no more will: the peer closed, or sends what is no line of ours.
+  // Whole lines that have come, of one call not many more bytes than the longest line may have. Once `broken()`, no more will
+  // come: the peer closed, or sends a line that is too long.
   std::vector<std::string> receive();
   bool broken() const { return broken_; }
+  bool too_long() const { return too_long_; }
+  void allow_lines_of(size_t bytes) { longest_ = bytes; }
 
  private:
   FileHandle socket_;
   std::string peer_, incoming_, outgoing_;
-  bool broken_ = false;
+  size_t longest_;
+  bool broken_ = false, too_long_ = false;
 };
-
-// Listens on all addresses of this host. Throws Error if the port is taken.
-FileHandle listen_on(int port);
-
-// The next connection, if one has come; its peer() is the address.
-std::vector<LineSocket> accept_all(const FileHandle& listener);
 
 // One try; not open if nobody listens there, or the host is not found (then `why` says so).
 FileHandle connect_to(const std::string& host, int port, std::string& why);

@@ -1,9 +1,11 @@
 #include "launch/control/line_socket.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "core/error.h"
 #include "launch/control/hello.h"
+#include "launch/control/listener.h"
 #include "launch/node/ports.h"
 
 namespace tessera {
@@ -17,13 +19,23 @@ std::vector<std::string> receive_some(LineSocket& socket) {
   return {};
 }
 
+LineSocket call(int port, const char* host = "127.0.0.1") {
+  std::string why;
+  return {connect_to(host, port, why), "caller", 1 << 20};
+}
+
+std::vector<LineSocket> accept_some(Listener& listener) {
+  std::vector<LineSocket> answered;
+  for (int i = 0; i < 3000 && answered.empty(); ++i, usleep(10000)) answered = listener.accept(i);
+  return answered;
+}
+
 TEST(LineSocket, CarriesLinesBothWaysAndSeesTheEnd) {
   const ReservedPort port;
-  const FileHandle listener = listen_on(port.number());
-  std::string why;
-  LineSocket caller(connect_to("127.0.0.1", port.number(), why), "caller");
-  std::vector<LineSocket> answered;
-  for (int i = 0; i < 3000 && answered.empty(); ++i, usleep(10000)) answered = accept_all(listener);
+  Poller poller;
+  Listener listener("127.0.0.1", port.number(), poller);
+  LineSocket caller = call(port.number());
+  std::vector<LineSocket> answered = accept_some(listener);
   ASSERT_EQ(answered.size(), 1U);
   const std::string longer(300000, 'x');
   caller.send("one");
@@ -41,10 +53,67 @@ TEST(LineSocket, CarriesLinesBothWaysAndSeesTheEnd) {
   EXPECT_TRUE(caller.broken());
 }
 
-TEST(LineSocket, ATakenPortIsTold) {
+TEST(LineSocket, ALineThatIsTooLongEndsIt) {
   const ReservedPort port;
-  const FileHandle first = listen_on(port.number());
-  EXPECT_THROW(listen_on(port.number()), Error);
+  Poller poller;
+  Listener listener("127.0.0.1", port.number(), poller);
+  LineSocket caller = call(port.number());
+  std::vector<LineSocket> answered = accept_some(listener);
+  ASSERT_EQ(answered.size(), 1U);
+  const std::string longest(Listener::kLongestFirstLine, 'x');
+  caller.send(longest);
+  EXPECT_EQ(receive_some(answered[0]), std::vector<std::string>{longest});
+  caller.send(longest + "x");
+  EXPECT_TRUE(receive_some(answered[0]).empty());
+  EXPECT_TRUE(answered[0].broken());
+  EXPECT_TRUE(answered[0].too_long());
+}
+
+TEST(Listener, ATakenPortIsTold) {
+  const ReservedPort port;
+  Poller poller;
+  const Listener first("127.0.0.1", port.number(), poller);
+  EXPECT_THROW(Listener("127.0.0.1", port.number(), poller), Error);
+}
+
+TEST(Listener, IsFoundAtTheMastersAddressAlone) {
+  const ReservedPort port;
+  Poller poller;
+  const Listener listener("127.0.0.2", port.number(), poller);
+  std::string why;
+  EXPECT_FALSE(listener.everywhere());
+  EXPECT_TRUE(connect_to("127.0.0.2", port.number(), why).open()) << why;
+  EXPECT_FALSE(connect_to("127.0.0.1", port.number(), why).open());
+}
+
+TEST(Listener, TakesAFewAtATimeAndRests) {
+  const ReservedPort port;
+  Poller poller;
+  Listener listener("127.0.0.1", port.number(), poller);
+  std::vector<LineSocket> callers;
+  for (size_t i = 0; i < 2 * Listener::kMostAtOnce; ++i) callers.push_back(call(port.number()));
+  EXPECT_EQ(listener.accept(100).size(), Listener::kMostAtOnce);
+  EXPECT_TRUE(listener.accept(100.05).empty());
+  EXPECT_EQ(listener.accept(100.2).size(), Listener::kMostAtOnce);
+}
+
+// Without files to be had the listener stays readable; it must not keep the launcher busy with that.
+TEST(Listener, RestsWhenNoFileIsToBeHad) {
+  const ReservedPort port;
+  Poller poller;
+  Listener listener("127.0.0.1", port.number(), poller);
+  const LineSocket caller = call(port.number());
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  setrlimit(RLIMIT_NOFILE, &none);
+  const size_t found = listener.accept(100).size(), waked = poller.wait(10);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(found, 0U);
+  EXPECT_EQ(waked, 0U);
+  EXPECT_TRUE(listener.accept(100.5).empty());
+  EXPECT_EQ(listener.accept(101.5).size(), 1U);
 }
 
 TEST(LineSocket, NobodyThereIsTold) {

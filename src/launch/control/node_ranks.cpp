@@ -60,6 +60,10 @@ NodeRanks::~NodeRanks() {
   }
 }
 
+void NodeRanks::set_secret(const std::string& secret) {
+  secret_ = secret.empty() ? nullptr : std::make_unique<SecretFile>(secret);
+}
+
 std::vector<std::string> NodeRanks::environment(const Directive& directive, int local_rank,
                                                 const std::string& status_path) const {
   std::map<std::string, std::string> variables;
@@ -72,8 +76,10 @@ std::vector<std::string> NodeRanks::environment(const Directive& directive, int 
   const size_t even = std::max<size_t>(1, static_cast<size_t>(num_cores_) / count);
   const size_t threads = shares_.empty() || cpu_budget().quota ? even : shares_[local_rank].size();
   if (variables["OMP_NUM_THREADS"].empty()) variables["OMP_NUM_THREADS"] = std::to_string(threads);
-  for (const char* foreign : {"GROUP_RANK", "GROUP_WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE", "TESSERA_LAUNCHER_STORE"})
+  for (const char* foreign : {"GROUP_RANK", "GROUP_WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE", "TESSERA_LAUNCHER_STORE",
+                              "TESSERA_JOB_SECRET", "TESSERA_JOB_SECRET_FILE"})
     variables.erase(foreign);
+  if (secret_) variables["TESSERA_JOB_SECRET_FILE"] = secret_->path();
   variables["RANK"] = std::to_string(directive.first_rank + local_rank);
   variables["WORLD_SIZE"] = std::to_string(directive.world_size);
   variables["LOCAL_RANK"] = std::to_string(local_rank);
@@ -202,7 +208,7 @@ RankReport NodeRanks::report(Rank& rank) const {
       r.exit_code = 128 + std::exchange(r.killed_by, 0);
     }
     r.killed_by_us = rank.killed && r.killed_by == SIGKILL;
-    if (r.error.empty() && r.exit_code != 0) r.error = rank.output.last_line();
+    if (r.error.empty() && r.exit_code != 0) r.error = rank.output.last_line().substr(0, sizeof(status.error));
     return r;
   }
   const ProcSample sample = sample_process(rank.process.pid());

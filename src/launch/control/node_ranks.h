@@ -7,6 +7,7 @@
 #include "launch/node/affinity.h"
 #include "launch/node/poller.h"
 #include "launch/node/rank_report.h"
+#include "launch/node/secret_file.h"
 #include "launch/options.h"
 
 namespace tessera {
@@ -15,6 +16,7 @@ namespace tessera {
 class NodeRanks {
  public:
   NodeRanks(const LaunchOptions& options, const Layout& layout, Poller& poller);
+  void set_secret(const std::string& secret);  // which the ranks get; "": the job has none
   ~NodeRanks();
 
   void obey(const Directive& directive);  // what kOver says is the caller's to do
@@ -35,6 +37,7 @@ class NodeRanks {
   const LaunchOptions& options_;
   Layout layout_;
   Poller& poller_;
+  std::unique_ptr<SecretFile> secret_;
   std::vector<std::vector<Core>> shares_;
   int num_cores_ = 1;
   int generation_ = -1;

@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
+#include "core/error.h"
 #include "core/log.h"
 #include "launch/node/blame.h"
 #include "launch/node/rank_output.h"
@@ -39,7 +41,9 @@ Supervisor::Supervisor(const LaunchOptions& options, const Layout& layout, std::
       restarts_left_(options.restarts) {}
 
 void Supervisor::node_joined(int node, const std::string& host, int ranks, double now_s) {
-  nodes_.at(static_cast<size_t>(node)) = {true, false, host, ranks, now_s, {}};
+  TSR_CHECK(ranks >= 1 && ranks <= kMostRanksPerNode, "node {} on {} brings {} ranks; expected 1 to {}", node, host, ranks,
+            kMostRanksPerNode);
+  nodes_.at(static_cast<size_t>(node)) = {true, false, host, ranks, 0, now_s, {}};
 }
 
 void Supervisor::node_lost(int node, const std::string& why) {
@@ -59,8 +63,17 @@ void Supervisor::node_lost(int node, const std::string& why) {
 
 void Supervisor::ranks_reported(int node, int generation, std::vector<RankReport> reports, double now_s) {
   Node& from = nodes_.at(static_cast<size_t>(node));
+  if (generation == generation_ && state_ != State::kGathering) {
+    // Ends are counted: a rank that is reported twice, or by somebody else, would make up for one that still runs.
+    std::set<int> numbers;
+    for (const RankReport& report : reports) numbers.insert(report.rank);
+    TSR_CHECK(static_cast<int>(reports.size()) == from.ranks && static_cast<int>(numbers.size()) == from.ranks &&
+                  *numbers.begin() == from.first_rank && *numbers.rbegin() == from.first_rank + from.ranks - 1,
+              "it reports {} ranks, and not those that it was given, {} from rank {} on", reports.size(), from.ranks,
+              from.first_rank);
+    from.reports = std::move(reports);
+  }
   from.heard_s = now_s;
-  if (generation == generation_) from.reports = std::move(reports);
 }
 
 void Supervisor::stop_asked(int signal) {
@@ -93,7 +106,9 @@ void Supervisor::tick(double now_s) {
         if (world_given_ && ranks_left() != world_size_) {
           return finish(fmt::format("the nodes bring {} ranks, but the world size is {}", ranks_left(), world_size_), 1);
         }
-        world_size_ = ranks_left();
+        if (ranks_left() > kMostRanks)
+          return finish(fmt::format("the nodes bring {} ranks; expected at most {}", ranks_left(), kMostRanks), 1);
+        world_size_ = static_cast<int>(ranks_left());
         start();
       } else if (now_s - began_s_ > options_.start_timeout_s) {
         finish(fmt::format("{} of {} nodes did not come within {:.0f} s: node rank {}; were they started with this master "
@@ -116,7 +131,7 @@ void Supervisor::start() {
   failed_s_ = -1;
   hang_watch_.reset();
   const int port = choose_port_();
-  const int world = ranks_left(),
+  const int world = static_cast<int>(ranks_left()),
             num_nodes = static_cast<int>(std::count_if(nodes_.begin(), nodes_.end(), [](const Node&n) { return !n.lost; }));
   int first_rank = 0, node_rank = 0;
   for (size_t n = 0; n < nodes_.size(); ++n) {
@@ -131,6 +146,7 @@ void Supervisor::start() {
     directive.node_rank = node_rank++;
     directive.store_port = port;
     directives_.emplace_back(static_cast<int>(n), directive);
+    nodes_[n].first_rank = first_rank;
     first_rank += nodes_[n].ranks;
   }
 }
@@ -138,7 +154,7 @@ void Supervisor::start() {
 void Supervisor::look_at_ranks(double now_s) {
   const std::vector<RankReport> reports = all_reports();
   if (kill_now_) return end_ranks("stopped at once by a second signal", 128 + stop_signal_);
-  if (static_cast<int>(reports.size()) < ranks_left()) return;  // not all nodes have started theirs
+  if (static_cast<int64_t>(reports.size()) < ranks_left()) return;  // not all nodes have started theirs
   const auto failure = first_failure(reports);
   if (failure && failed_s_ < 0) failed_s_ = now_s;
   if (failure && (now_s - failed_s_ >= kAftermath_s || all_ended())) {
@@ -165,7 +181,7 @@ void Supervisor::end_ranks(const std::string& why, int exit_code) {
 }
 
 void Supervisor::decide_after_end() {
-  const int left = ranks_left(), needed = options_.min_ranks > 0 ? options_.min_ranks : world_size_;
+  const int64_t left = ranks_left(), needed = options_.min_ranks > 0 ? options_.min_ranks : world_size_;
   if (options_.restarts == 0 || stop_signal_ != 0 || fault_code_ == kBadUsage) return finish(fault_, fault_code_);
   if (restarts_left_ == 0)
     return finish(fmt::format("{}\nall {} restarts are used up", fault_, options_.restarts), fault_code_);
@@ -203,12 +219,12 @@ std::vector<RankReport> Supervisor::all_reports() const {
 
 bool Supervisor::all_ended() const {
   const std::vector<RankReport> reports = all_reports();
-  return static_cast<int>(reports.size()) >= ranks_left() &&
+  return !reports.empty() && static_cast<int64_t>(reports.size()) == ranks_left() &&
          std::all_of(reports.begin(), reports.end(), [](const RankReport& r) { return r.ended; });
 }
 
-int Supervisor::ranks_left() const {
-  int count = 0;
+int64_t Supervisor::ranks_left() const {
+  int64_t count = 0;
   for (const Node& node : nodes_) count += node.lost ? 0 : node.ranks;
   return count;
 }

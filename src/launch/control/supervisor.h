@@ -18,6 +18,7 @@ class Supervisor {
   // choose_port() gives a port of node 0 on which rank 0 will serve the store.
   Supervisor(const LaunchOptions& options, const Layout& layout, std::function<int()> choose_port);
 
+  // Throws Error for a number of ranks that no node has, and ranks_reported() for reports of ranks that are not the node's own.
   void node_joined(int node, const std::string& host, int ranks, double now_s);
   void node_lost(int node, const std::string& why);
   bool has_joined(int node) const { return node_at(node).here; }
@@ -35,7 +36,7 @@ class Supervisor {
   struct Node {
     bool here = false, lost = false;
     std::string host;
-    int ranks = 0;
+    int ranks = 0, first_rank = 0;
     double heard_s = 0;
     std::vector<RankReport> reports;  // of the current generation
   };
@@ -48,7 +49,7 @@ class Supervisor {
   void finish(const std::string& text, int exit_code);
   std::vector<RankReport> all_reports() const;
   bool all_ended() const;
-  int ranks_left() const;
+  int64_t ranks_left() const;
 
   LaunchOptions options_;
   std::function<int()> choose_port_;

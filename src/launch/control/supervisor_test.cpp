@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "core/error.h"
+
 namespace tessera {
 namespace {
 
@@ -89,6 +91,32 @@ TEST_F(SupervisorTest, StartsWhenAllNodesHaveCome) {
   EXPECT_EQ(directives[1].second.first_rank, 2);
   EXPECT_EQ(directives[1].second.world_size, 4);
   EXPECT_EQ(directives[1].second.store_port, 4711);
+}
+
+// A count that is none must not look like a world whose ranks have all ended.
+TEST_F(SupervisorTest, ANodeWithoutRanksIsNoNode) {
+  begin();
+  for (const int ranks : {-5, 0, kMostRanksPerNode + 1, 2147483647})
+    EXPECT_THROW(supervisor_->node_joined(1, "h1", ranks, now_), Error) << ranks;
+  EXPECT_FALSE(supervisor_->has_joined(1));
+}
+
+TEST_F(SupervisorTest, NodesReportTheirOwnRanksAlone) {
+  begin();
+  join_all();
+  supervisor_->tick(now_);
+  const std::vector<std::vector<RankReport>> wrong = {{ended(0, 0), ended(1, 0)},               // those of node 0
+                                                      {ended(2, 0), ended(2, 0)},               // one of them twice
+                                                      {ended(2, 0)},                            // one is missing
+                                                      {ended(2, 0), ended(3, 0), ended(4, 0)},  // one too many
+                                                      {}};
+  for (const auto& reports : wrong) EXPECT_THROW(supervisor_->ranks_reported(1, 0, reports, now_), Error);
+  supervisor_->ranks_reported(0, 0, {ended(0, 0), ended(1, 0)}, now_);
+  supervisor_->tick(now_);
+  EXPECT_FALSE(supervisor_->over());
+  supervisor_->ranks_reported(1, 0, {ended(2, 0), ended(3, 0)}, now_);
+  supervisor_->tick(now_);
+  EXPECT_TRUE(supervisor_->over());
 }
 
 TEST_F(SupervisorTest, NamesNodesThatNeverCame) {

@@ -14,10 +14,11 @@ void Poller::forget(int fd) {
   watched_.erase(fd);
 }
 
-void Poller::wait(int timeout_ms) {
+size_t Poller::wait(int timeout_ms) {
   std::vector<pollfd> files;
   for (const auto& [fd, callback] : watched_) files.push_back({fd, POLLIN, 0});
-  if (poll(files.data(), files.size(), timeout_ms) <= 0) return;
+  const int ready = poll(files.data(), files.size(), timeout_ms);
+  if (ready <= 0) return 0;
   for (const pollfd& file : files) {
     if (file.revents == 0) continue;
     const auto found = watched_.find(file.fd);  // an earlier callback may have removed it
@@ -25,6 +26,7 @@ void Poller::wait(int timeout_ms) {
     const auto callback = found->second;
     callback();
   }
+  return static_cast<size_t>(ready);
 }
 
 }  // namespace tessera

@@ -9,7 +9,7 @@ class Poller {
  public:
   void watch(int fd, std::function<void()> readable);  // also called when the other end is closed
   void forget(int fd);
-  void wait(int timeout_ms);
+  size_t wait(int timeout_ms);  // how many files had something
 
  private:
   std::map<int, std::function<void()>> watched_;

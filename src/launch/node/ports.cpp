@@ -30,26 +30,57 @@ bool port_is_free(int number) {
   return bind(socket4.fd(), reinterpret_cast<sockaddr*>(&any4), sizeof(any4)) == 0;
 }
 
+namespace {
+
+// A name of the network, not of a file: it begins with a zero byte.
+socklen_t lock_name(int number, sockaddr_un& address) {
+  address.sun_family = AF_UNIX;
+  const std::string name = fmt::format("tessera-port-{}", number);
+  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+// The holder listens, so the system tells whose process it is.
+std::string holder_of(const sockaddr_un& address, socklen_t length) {
+  const FileHandle caller(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  ucred who{};
+  socklen_t size = sizeof(who);
+  const bool known = connect(caller.fd(), reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
+                     getsockopt(caller.fd(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
+  if (known && who.uid == geteuid()) return fmt::format(" (reserved by your process {})", who.pid);
+  if (known) return fmt::format(" (reserved by a process of another user, number {})", who.uid);
+  return " (reserved by a process that does not answer)";
+}
+
+}  // namespace
+
 ReservedPort::ReservedPort(int preferred) {
   constexpr int kFirst = 20000, kLast = 31999, kTries = 1000;
   if (preferred > 0 && take(preferred)) return;
+  const std::string refusal = refusal_;
   std::random_device random;
   std::uniform_int_distribution<int> any(kFirst, kLast);
   for (int i = 0; i < kTries; ++i) {
-    if (take(any(random))) return;
+    if (!take(any(random))) continue;
+    refusal_ = refusal;
+    return;
   }
-  fail("no free port between {} and {} after {} tries; give one with --master-port", kFirst, kLast, kTries);
+  fail("no free port between {} and {} after {} tries{}; give one with --master-port", kFirst, kLast, kTries,
+       refusal_.empty() ? "" : ", the last" + refusal_);
 }
 
 bool ReservedPort::take(int number) {
   sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string name = fmt::format("tessera-port-{}", number);  // after a zero byte: a name of the network, not a file
-  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
-  FileHandle lock(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (!lock.open() || bind(lock.fd(), reinterpret_cast<sockaddr*>(&address), length) != 0 || !port_is_free(number))
+  const socklen_t length = lock_name(number, address);
+  FileHandle lock(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  refusal_.clear();
+  if (!lock.open()) return false;
+  if (bind(lock.fd(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+    refusal_ = holder_of(address, length);
     return false;
+  }
+  if (!port_is_free(number)) return false;
+  listen(lock.fd(), 1);
   lock_ = std::move(lock);
   number_ = number;
   return true;
