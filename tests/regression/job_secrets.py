@@ -109,5 +109,32 @@ def ranks_without_the_secret(folder):
         check(not list((folder / "refused").glob("checkpoints/*")), "a rank has trained")
 
 
+def step_of_srun(folder):
+    """With the variables that srun sets: the first process leaves a secret for the others, in a file that is gone when all have it."""
+    port = free_port()
+
+    def variables(task, tasks_per_node):
+        return {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_ID": "0", "SLURM_PROCID": str(task), "SLURM_NTASKS": "2", "SLURM_NNODES": str(2 // tasks_per_node),
+                "SLURM_NODEID": str(task // tasks_per_node), "SLURM_LOCALID": str(task % tasks_per_node), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                "HOME": str(folder)}
+
+    shows = rank_script(folder, 'print("secret", open(os.environ["TESSERA_JOB_SECRET_FILE"]).read(), flush=True)')
+    nodes = [start_launch("--ranks-per-node", 1, "--tee", "--", shows, cwd=folder, env=variables(task, 1)) for task in (1, 0)]
+    outs = [finish(node) for node in nodes]
+    check([node.returncode for node in nodes] == [0, 0], str(outs))
+    seen = {out.split()[-1] for out, _ in outs}
+    check(len(seen) == 1 and len(seen.pop()) == 64, f"one secret for both nodes: {outs}")
+    check(not list(folder.glob(".tessera-secret-*")), "the file is gone")
+    options = TINY + ["train.duration=5ba", "run.tensorboard=false", "data.threads=1"]
+    for without in ({}, {"TESSERA_INSECURE": "1"}):  # the second rank goes without, and finds that the first does not
+        ranks = [subprocess.Popen([program(), "train", *options, f"run.dir={folder}/step{len(without)}"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, env={**clean_environment(), **variables(task, 2), **(without if task else {})}) for task in (1, 0)]
+        outs = [finish(rank) for rank in ranks]
+        expected = 1 if without else 0
+        check([rank.returncode for rank in ranks] == [expected] * 2, str(outs))
+        check(not without or all("another job secret" in errors for _, errors in outs), str(outs))
+        check(not list(folder.glob(".tessera-secret-*")), "the file is gone")
+
+
 if __name__ == "__main__":
-    run_tests(wrong_secrets_are_told, nothing_on_command_lines, only_loopback, ranks_without_the_secret)
+    run_tests(wrong_secrets_are_told, nothing_on_command_lines, only_loopback, ranks_without_the_secret, step_of_srun)
