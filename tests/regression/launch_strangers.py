@@ -175,11 +175,14 @@ def without_a_secret(folder):
         check(all(WORD not in line and VERSION not in line and socket.gethostname() not in line for line in lines), f"a stranger learnt {lines}")
         lives(node0, message)
     said_nothing(Caller(port, SECRET).prove().say(hello()).rest())
+    for number in range(50):
+        Caller(port, "").prove().say(hello(host=f"h{number}", command="train other")).rest()
     (folder / "go").touch()
     node1 = second()
     outs = [finish(node) for node in (node0, node1)]
     check([node0.returncode, node1.returncode] == [0, 0], f"exit codes {node0.returncode} and {node1.returncode}\n{outs}")
     check(outs[0][1].count("--insecure: whoever reaches 127.0.0.1 port") == 1, outs[0][1])
+    check(outs[0][1].count("\n") < 40, f"a crowd is named a few times:\n{outs[0][1]}")
     unmoved([errors for _, errors in outs], [])
     # One that has come in that way is node 1; what it says is checked all the same.
     for message in ({"signal": 9}, {"signal": 1000}, report(state=""), report(killed_by=1000000, ended=True), report(rank=0), report(error=HOSTILE, exit_code=-1)):
