@@ -114,12 +114,11 @@ class FirstNode {
       peers_.push_back({std::move(socket), hello.node_rank});
       return supervisor_.node_joined(hello.node_rank, hello.host, hello.ranks, now);
     }
-    log_warn("refused the launcher of {}: {}", socket.peer(), why);
     // Who may be anybody learns nothing of this job.
     const std::string answer = fmt::format("the launcher of node 0 refuses this one: {}; is the port in use by another job?",
                                            has_secret_ ? why : "its version, command or place is another; node 0 says more");
     socket.send(directive_text(Directive{.kind = Directive::Kind::kOver, .exit_code = 1, .text = answer}));
-    reception_->see_off(std::move(socket), now);
+    reception_->see_off(std::move(socket), why, now);
     // A node of this job that we wait for will not come any more; anybody else's must not end it.
     if (expected && has_secret_) supervisor_.give_up(why, 1);
   }

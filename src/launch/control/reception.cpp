@@ -56,7 +56,8 @@ void Reception::let_go(Guest& guest, double now_s) {
   poller_.forget(guest.socket.fd());
 }
 
-void Reception::see_off(SealedSocket socket, double now_s) {
+void Reception::see_off(SealedSocket socket, const std::string& why, double now_s) {
+  name(socket.peer(), why);
   guests_.push_back(std::make_shared<Guest>(Guest{std::move(socket), now_s}));
   guests_.back()->seen_off = true;
   let_go(*guests_.back(), now_s);

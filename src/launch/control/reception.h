@@ -31,8 +31,8 @@ class Reception {
   // Takes new connections and reads the others; to be called often. At most `most` wait afterwards.
   std::vector<Arrival> look(double now_s, size_t most);
 
-  // One that is refused reads what was sent to it last and closes; it has some seconds for that.
-  void see_off(SealedSocket socket, double now_s);
+  // One that is refused is named, reads what was sent to it last and closes; it has some seconds for that.
+  void see_off(SealedSocket socket, const std::string& why, double now_s);
 
   // The job is over, and nobody else may come: whether there is one that was seen off and has not closed yet.
   bool some_leave(double now_s);

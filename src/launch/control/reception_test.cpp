@@ -137,7 +137,7 @@ TEST_F(ReceptionTest, OneThatIsSeenOffReadsTheLastWord) {
   std::vector<Arrival> arrivals = arrival_of(member);
   ASSERT_EQ(arrivals.size(), 1U);
   arrivals[0].socket.send("go away");
-  reception_.see_off(std::move(arrivals[0].socket), now_);
+  reception_.see_off(std::move(arrivals[0].socket), "nobody waits for it", now_);
   EXPECT_TRUE(reception_.some_leave(now_));
   std::vector<std::string> texts;
   for (int i = 0; i < 1000 && texts.empty(); ++i, usleep(5000)) texts = member.receive();
