@@ -1,9 +1,11 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "config/experiment.h"
+#include "core/access.h"
 #include "dist/world.h"
 
 namespace tessera {

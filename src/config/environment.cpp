@@ -58,7 +58,7 @@ Resolved resolve(const std::string& text, const std::string& key, const Origin& 
       } else if (dash != std::string::npos) {
         result.text += inside.substr(dash + 2);
         result.variables.push_back({name, "", secret});
-      } else if (secret && missing == MissingSecrets::kKeep) {
+      } else if (missing == MissingSecrets::kKeep && (secret || origin.layer != Origin::kCommandLine)) {
         result.text += text.substr(i, close + 1 - i);
         if (result.missing.empty()) result.missing = name;
       } else {

@@ -26,7 +26,8 @@ struct SecretText {
   std::string missing;  // a variable that it needs and that is not set; "" where there is none
 };
 
-// What becomes of a secret variable that is not set: an error, or ${VAR} stays in the value.
+// What becomes of a variable that is not set: an error, or ${VAR} stays in the value. The latter is for the config of a run, in
+// whose file only secrets are still names; what the command line sets over it must have a secret's name to be kept.
 enum class MissingSecrets { kRefuse, kKeep };
 
 // Replaces ${VAR} and ${VAR:-default} by the environment, $$ by a dollar sign. Done when everything is laid together: a value

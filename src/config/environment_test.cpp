@@ -84,7 +84,15 @@ TEST_F(Environment, AMissingVariableIsNamedWithTheKeyThatNeedsIt) {
   EXPECT_EQ(testing::message_of([&] { read_experiment(node); }),
             "c.yaml:1: the environment variable TEST_NOT_SET is not set; export TEST_NOT_SET=..., set data.path=..., or write "
             "${TEST_NOT_SET:-default}");
-  EXPECT_THROW(read_experiment(node, MissingSecrets::kKeep), UsageError);  // no secret
+}
+
+TEST_F(Environment, OnlyASecretOfTheCommandLineCanWait) {
+  Node node = parse_config("data: {path: \"${TEST_NOT_SET}/x\"}", "config.yaml");
+  EXPECT_EQ(read_experiment(node, MissingSecrets::kKeep).data.path, "${TEST_NOT_SET}/x");
+  apply_override(node, "data.path=${TEST_MISSPELLED}/x");
+  EXPECT_THROW(read_experiment(node, MissingSecrets::kKeep), UsageError);
+  apply_override(node, "data.path=${TEST_NO_TOKEN}/x");
+  EXPECT_EQ(read_experiment(node, MissingSecrets::kKeep).data.path, "${TEST_NO_TOKEN}/x");
 }
 
 TEST_F(Environment, AMissingSecretCanWait) {

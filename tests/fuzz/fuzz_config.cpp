@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "config/environment.h"
 #include "config/node.h"
 #include "core/error.h"
 

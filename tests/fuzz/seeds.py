@@ -49,9 +49,16 @@ def images():
                     yield f"{path.stem}-{entry.get('name', id(entry))}", as_bytes(entry["file"])
 
 
+def control():
+    yield "hello", b'{"hello": {"protocol": "1", "program": "0.1.0 (a)", "command": "train x", "num_nodes": 4, "node_rank": 3, "ranks": 8, "host": "h3"}}'
+    yield "report", b'{"generation": 2, "report": [{"rank": 7, "host": "h3", "pid": 4711, "state": "R", "exit_code": 1, "error": "e"}]}'
+    yield "signal", b'{"signal": 15}'
+    yield "start", b'{"kind": 0, "exit_code": 0, "text": "t", "generation": 1, "world_size": 8, "first_rank": 4, "num_nodes": 2, "node_rank": 1, "store_port": 29501}'
+
+
 def main():
     makers = {"pth": lambda: weights("pth"), "safetensors": lambda: weights("safetensors"), "config": config, "coco": coco,
-              "lists": lists, "images": images}
+              "lists": lists, "images": images, "control": control}
     for target in sys.argv[2:]:
         for name, content in makers[target]():
             (pathlib.Path(sys.argv[1]) / f"corpus_{target}" / f"seed-{name}").write_bytes(content)

@@ -234,11 +234,11 @@ def nothing_to_learn_or_evaluate(folder):
 
 def demo_replaces_only_demos(folder):
     small = ["train.duration=1ba", "train.batch_size=2", "data.train.count=2", "data.val.count=1", "model.unet.channels=[4]", "train.device=cpu"]
-    for name in ("project/thesis.txt", "demo/notes.txt"):
+    for name in ("thesis/chapter.txt", "demo/notes.txt"):
         (folder / name).parent.mkdir()
         (folder / name).write_text("mine")
-    _, errors = tessera("demo", "-o", folder / "project", *small, expect=2)
-    check("holds no demo" in errors and files_in(folder / "project") == ["thesis.txt"], errors)
+    _, errors = tessera("demo", "-o", folder / "thesis", *small, expect=2)
+    check("holds no demo" in errors and files_in(folder / "thesis") == ["chapter.txt"], errors)
     (folder / "demo/.demo").touch()
     (folder / "demo/log.jsonl").write_text("of an earlier demo")
     tessera("demo", "-o", folder / "demo", *small)

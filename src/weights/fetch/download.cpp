@@ -285,7 +285,11 @@ Downloaded download(const std::string& url, const fs::path& partial, Access acce
     // What is there is longer than the file, or the file has changed.
     const bool stale = outcome.code == CURLE_OK && (outcome.status == kBeyondTheEnd || outcome.status == kPart) && resumed;
     if (stale) forget_download(partial);
-    if (left == 0 || !(stale || outcome.worth_another())) throw DownloadError(outcome.reason);
+    if (left == 0 || !(stale || outcome.worth_another())) {
+      std::error_code error;
+      if (fs::file_size(partial, error) == 0) forget_download(partial);
+      throw DownloadError(outcome.reason);
+    }
     log_info("download interrupted: {}; trying again", outcome.reason);
     std::this_thread::sleep_for(pause);
     pause *= 2;

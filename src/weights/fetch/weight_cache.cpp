@@ -162,9 +162,9 @@ WeightSource source_of_url(const std::string& text) {
       fail_usage("'{}': #sha256= expects all {} hex digits, got {}: '{}'", mask_urls(text), kHashDigits, source.sha256.size(),
                  source.sha256);
   }
-  if (mask_urls(source.url) == source.url && source.url.find(kMasked) != std::string::npos)
+  if (source.url.find(kMasked) != std::string::npos)
     fail_usage("'{}': the credentials of this URL were left out when it was saved; write them anew, best as ${{VARIABLE}}",
-               text);
+               mask_urls(text));
   check_names_file(source.url);
   // Many files are called model.pth: each URL has a folder of its own.
   source.file = cache_folder() / "weights" / sha256_of(source.url).substr(0, kShownDigits) / last_part(source.url);
