@@ -95,9 +95,8 @@ std::string make_secret() {
 
 std::string ways_to_give_a_secret() {
   return fmt::format(
-      "the same secret: {}=FILE, a file for their user alone, made once by (umask 077; openssl rand -hex 32 > FILE); or {}, "
-      "the "
-      "text itself; or, on a network where you trust everybody, --insecure (TESSERA_INSECURE=1)",
+      "the same secret: {}=FILE, a file for their user alone, made once by (umask 077; openssl rand -hex 32 > FILE); or "
+      "{}, the text itself; or, on a network where you trust everybody, --insecure (TESSERA_INSECURE=1)",
       kFileName, kName);
 }
 
