@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "config/environment.h"
@@ -94,11 +96,10 @@ std::vector<std::string> take_bases(Node& root) {
   return names;
 }
 
-}  // namespace
-
-Node parse_config(const std::string& text, const std::string& name) {
+// read: all that was read before for the same config; this text is added.
+Node parse(const std::string& text, const std::string& name, YamlExtent& read) {
   try {
-    check_yaml_size(text, name);
+    read = check_yaml_size(text, name, read);
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1)
       fail_usage("{}: expected one config, the file holds {} (parted by '---' lines)", name, documents.size());
@@ -108,23 +109,27 @@ Node parse_config(const std::string& text, const std::string& name) {
   }
 }
 
-namespace {
-
 // Ten files that each name the next one ten times would be read 10^10 times.
 constexpr int kMaxBaseFiles = 1000;
 
-Node load(const fs::path& path, std::vector<fs::path>& open, int& layers, int& files) {
+struct Loading {
+  std::vector<fs::path> open;  // the file, and those that name it as a base
+  int layers = 0, files = 0;
+  YamlExtent read;
+};
+
+Node load(const fs::path& path, Loading& all) {
   std::error_code error;
   fs::path real = fs::weakly_canonical(path, error);
   if (error) real = path;  // a pipe has no other name
-  if (std::find(open.begin(), open.end(), real) != open.end())
+  if (std::find(all.open.begin(), all.open.end(), real) != all.open.end())
     fail_usage("{}: its 'base' files include one another in a circle", path.string());
-  if (++files > kMaxBaseFiles)
+  if (++all.files > kMaxBaseFiles)
     fail_usage("{}: more than {} 'base' files are read, one that is named again counted again", path.string(), kMaxBaseFiles);
-  open.push_back(real);
+  all.open.push_back(real);
   Node own;
   try {
-    own = parse_config(read_text_or_pipe(path), path.string());
+    own = parse(read_text_or_pipe(path), path.string(), all.read);
   } catch (const UsageError&) {
     throw;
   } catch (const Error& e) {
@@ -134,10 +139,10 @@ Node load(const fs::path& path, std::vector<fs::path>& open, int& layers, int& f
   if (own.kind != Node::Kind::kMap) fail_usage("{}: expected a config of 'key: value' lines", path.string());
   Node result;
   result.kind = Node::Kind::kMap;
-  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, open, layers, files));
-  for_each_origin(own, [layer = layers++](Origin& origin) { origin.layer = layer; });
+  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, all));
+  for_each_origin(own, [layer = all.layers++](Origin& origin) { origin.layer = layer; });
   merge(result, own);
-  open.pop_back();
+  all.open.pop_back();
   return result;
 }
 
@@ -161,10 +166,14 @@ const Node* Node::find(const std::string& key) const {
   return const_cast<Node*>(this)->find(key);
 }
 
+Node parse_config(const std::string& text, const std::string& name) {
+  YamlExtent read;
+  return parse(text, name, read);
+}
+
 Node load_config(const fs::path& path) {
-  std::vector<fs::path> open;
-  int layers = 0, files = 0;
-  return load(path, open, layers, files);
+  Loading all;
+  return load(path, all);
 }
 
 void merge(Node& under, const Node& over) {
@@ -172,9 +181,13 @@ void merge(Node& under, const Node& over) {
     under = over;
     return;
   }
+  // Looked up by an index: a group may have very many keys. Room for all of them keeps the names where the index saw them.
+  under.map.reserve(under.map.size() + over.map.size());
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < under.map.size(); ++i) places.emplace(under.map[i].first, i);
   for (const auto& [key, value] : over.map) {
-    if (Node* existing = under.find(key)) {
-      merge(*existing, value);
+    if (const auto place = places.find(key); place != places.end()) {
+      merge(under.map[place->second].second, value);
     } else {
       under.map.emplace_back(key, value);
     }

@@ -15,9 +15,8 @@
 namespace tessera {
 namespace {
 
-// All outlines of an image are kept until they are painted in order, 256 MiB of them at most. A field of 10,000 nuclei of 30
-// columns each has 300,000 runs.
-constexpr size_t kMaxRuns = size_t{1} << 24;
+// How often the outlines of an image may paint each of its pixels, on average; small images may have many that overlap.
+constexpr int64_t kMaxLayers = 64, kUsualPixels = int64_t{1} << 20;
 
 // By the text alone: links that are in the folder are its owner's business. A file in the same format from elsewhere could else
 // put any picture of this machine into a report.
@@ -56,10 +55,16 @@ void CocoDataset::gather(CocoFile file) {
   std::unordered_map<int64_t, size_t> position;
   for (size_t i = 0; i < file.images.size(); ++i) {
     CocoImage& image = file.images[i];
-    const auto [place, is_new] = position.emplace(image.id, i);
-    TSR_CHECK(is_new, "{}: images '{}' and '{}' have the same id {}", json_.string(), items_[place->second].image.file_name,
-              image.file_name, image.id);
     std::string id = fs::path(image.file_name).replace_extension().generic_string();
+    if (image.file_name.empty()) id = fmt::format("images[{}]", i);
+    if (image.id >= 0) {
+      const auto [place, is_new] = position.emplace(image.id, i);
+      if (!is_new) {  // whose annotations are whose cannot be told
+        CocoImage& first = items_[place->second].image;
+        image.fault = first.fault = fmt::format("images '{}' and '{}' have the same id {}", printable(first.file_name),
+                                                printable(image.file_name), image.id);
+      }
+    }
     items_.push_back({std::move(id), std::move(image), 0, 0});
   }
   annotations_ = std::move(file.annotations);
@@ -69,6 +74,9 @@ void CocoDataset::gather(CocoFile file) {
   if (first != annotations_.end()) {
     const CocoAnnotation lonely = *first;
     std::erase_if(annotations_, is_lonely);
+    TSR_CHECK(!annotations_.empty(),
+              "{}: no annotation belongs to an image that the file lists; the first is annotation {} with image_id {}",
+              json_.string(), lonely.id, lonely.image_id);
     log_warn(
         "{}: {} of {} annotations belong to images that the file does not list and are left out; the first is annotation {} "
         "with image_id {}",
@@ -92,20 +100,23 @@ LabelMap CocoDataset::draw(const Item& item) const {
     int16_t label;
   };
   std::vector<Layer> layers;
-  size_t num_runs = 0;
+  OutlineBudget budget;
+  const int64_t pixels = int64_t{item.image.size.height} * item.image.size.width;
+  int64_t unpainted = kMaxLayers * std::max(pixels, kUsualPixels);
   for (size_t i = item.begin; i < item.end; ++i) {
     const CocoAnnotation& annotation = annotations_[i];
     try {
+      TSR_CHECK(annotation.fault.empty(), "{}", annotation.fault);
       TSR_CHECK(annotation.length > 0, "it has no segmentation");
       const auto label = class_map_.of_category.find(annotation.category_id);
       TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", annotation.category_id);
-      std::vector<PixelRun> runs = outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size);
-      num_runs += runs.size();
-      TSR_CHECK(
-          num_runs <= kMaxRuns,
-          "with it the outlines of the image have more than {} runs of pixels; it is damaged, or was made to fill the memory",
-          kMaxRuns);
-      const double area = annotation.area >= 0 ? annotation.area : static_cast<double>(area_of(runs));
+      std::vector<PixelRun> runs =
+          outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size, budget);
+      const int64_t painted = area_of(runs);
+      unpainted -= painted;
+      TSR_CHECK(unpainted >= 0, "with it the outlines cover the image more than {} times; they were made to be slow",
+                kMaxLayers);
+      const double area = annotation.area >= 0 ? annotation.area : static_cast<double>(painted);
       const bool hidden = annotation.crowd && !config_.crowds;
       layers.push_back({std::move(runs), area, hidden ? kIgnoreLabel : label->second});
     } catch (const Error& error) {
@@ -115,18 +126,20 @@ LabelMap CocoDataset::draw(const Item& item) const {
   if (config_.order == PaintOrder::kLargestFirst) {
     std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.area > b.area; });
   }
-  LabelMap labels(item.image.size.height, item.image.size.width, class_map_.unpainted);
-  for (const Layer& layer : layers) paint_runs(labels, layer.runs, layer.label);
-  return labels;
+  std::vector<int16_t> columns(static_cast<size_t>(pixels), class_map_.unpainted);
+  for (const Layer& layer : layers) paint_runs(columns, layer.runs, layer.label);
+  return label_map(columns, item.image.size);
 }
 
 fs::path CocoDataset::image_file(int64_t index) const {
   const fs::path name = items_.at(static_cast<size_t>(index)).image.file_name;
+  if (name.empty()) return {};
   return config_.allow_outside || stays_below(root_, name) ? images_ / name : fs::path();
 }
 
 Sample CocoDataset::get(int64_t index) const {
   const Item& item = items_.at(static_cast<size_t>(index));
+  if (!item.image.fault.empty()) throw BadSample(item.id, fmt::format("{}: {}", json_.string(), item.image.fault));
   const fs::path path = image_file(index);
   if (path.empty())
     throw BadSample(item.id, fmt::format("{}: its file_name '{}' leads out of {}; if that is meant, set "

@@ -7,6 +7,10 @@ namespace tessera {
 
 namespace {
 
+// Images are decoded to 4 GiB at most, and no format makes them larger than that by much; a sparse file of any size is made in
+// no time.
+constexpr uint64_t kMostFileBytes = uint64_t{5} << 30;
+
 // `error` as a BadSample whose reason names `name` (once).
 [[noreturn]] void throw_bad_sample(const std::string& id, const std::string& name, const Error& error) {
   const std::string what = error.what(), shown = printable(name);
@@ -16,7 +20,7 @@ namespace {
 
 std::vector<uint8_t> read_sample_file(const std::string& id, const fs::path& path) {
   try {
-    return read_bytes(path);
+    return read_bytes(path, kMostFileBytes);
   } catch (const Error& error) {
     throw_bad_sample(id, path.string(), error);
   }
