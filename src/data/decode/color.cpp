@@ -99,4 +99,13 @@ Image to_channels(Raster raster, int channels) {
   return converted<float>(std::move(raster.image), raster.kind, channels);
 }
 
+void remove_colors(Image& image) {
+  std::visit(
+      [&]<class T>(std::vector<T>& pixels) {
+        for (T *at = pixels.data(), *end = at + pixels.size(); at != end; at += 3)
+          at[0] = at[1] = at[2] = luma(at[0], at[1], at[2]);
+      },
+      image.pixels);
+}
+
 }  // namespace tessera

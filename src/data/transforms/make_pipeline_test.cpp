@@ -14,6 +14,12 @@ std::vector<TransformConfig> everything() {
           FlipConfig{},
           BlurConfig{},
           PhotometricConfig{},
+          GammaConfig{},
+          NoiseConfig{},
+          ElasticConfig{},
+          GridDistortionConfig{},
+          CutoutConfig{},
+          GrayscaleConfig{},
           PadConfig{{30, 30}, true},
           ResizeConfig{ResizeMode::kExact, {16, 16}}};
 }
