@@ -31,11 +31,9 @@ bool stays_below(const fs::path& root, const fs::path& name) {
   return std::mismatch(folder.begin(), std::prev(folder.end()), name.begin(), name.end()).first == std::prev(folder.end());
 }
 
-// Whether val is a part of train's file: it names nothing, and there is no file of its own.
+// Whether val is a part of train's file: all is left to be found, and there is no file for val.
 bool is_held_out(const DataConfig& config) {
-  const SplitConfig& val = config.val;
-  const bool named = !val.path.empty() || !val.images.empty() || !val.masks.empty() || !val.list.empty();
-  return !named && !find_coco_files(root_of(config, val), Split::kVal);
+  return !names_files(config.train) && !names_files(config.val) && !find_coco_files(config.path, Split::kVal);
 }
 
 fs::path json_of(const DataConfig& config, Split split) {

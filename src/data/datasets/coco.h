@@ -12,9 +12,9 @@
 namespace tessera {
 
 // COCO instances drawn as class masks, for COCO itself and for any file in its format. Images come from
-// data.<split>.images, instances from data.<split>.masks; what is not named is found (data/datasets/coco_files.h). Where there
-// is no file for val, and data.val names nothing, val is data.val_share of train's images. Every image of the file is a sample,
-// also one without objects.
+// data.<split>.images, instances from data.<split>.masks; what is not named is found (data/datasets/coco_files.h). Where
+// train and val name nothing and there is no file for val, val is data.val_share of train's images. Every image of the file is
+// a sample, also one without objects.
 class CocoDataset : public Dataset {
  public:
   CocoDataset(const DataConfig& config, Split split);

@@ -32,7 +32,7 @@ DatasetPtr make_dataset(const DataConfig& config, Split split) {
 
 DatasetPtr make_test_set(const DataConfig& config) {
   const SplitConfig& test = config.test;
-  const bool named = !test.path.empty() || !test.images.empty() || !test.masks.empty() || !test.list.empty() || test.count > 0;
+  const bool named = names_files(test) || test.count > 0;
   const bool found = config.type == SourceType::kPairs ||
                      (config.type == SourceType::kCoco && find_coco_files(root_of(config, test), Split::kTest).has_value());
   if (!named && !found) return nullptr;

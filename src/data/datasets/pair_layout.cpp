@@ -12,10 +12,6 @@ bool names_folders(const SplitConfig& split) {
   return !split.images.empty() || !split.path.empty();
 }
 
-bool names_anything(const SplitConfig& split) {
-  return names_folders(split) || !split.masks.empty() || !split.list.empty();
-}
-
 std::string folder_list(const fs::path& root) {
   const std::vector<std::string> names = folders_in(root);
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
@@ -70,7 +66,7 @@ Layout layout_of(const DataConfig& config, Split split) {
     layout.part(split) = named_part(config, split);
     return layout;
   }
-  if (names_anything(config.train) || names_anything(config.val)) {
+  if (names_files(config.train) || names_files(config.val)) {
     layout.root = root_of(config, config.train);
     layout.train = named_part(config, Split::kTrain);
     if (names_folders(config.val)) layout.val = {root_of(config, config.val), "", ""};

@@ -39,4 +39,9 @@ inline fs::path root_of(const DataConfig& config, const SplitConfig& split) {
   return split.path.empty() ? fs::path(config.path) : fs::path(split.path);
 }
 
+// Whether the config says where a split's samples are; else that is found, where a source can.
+inline bool names_files(const SplitConfig& split) {
+  return !split.path.empty() || !split.images.empty() || !split.masks.empty() || !split.list.empty();
+}
+
 }  // namespace tessera
