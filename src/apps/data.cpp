@@ -10,6 +10,7 @@
 #include "core/progress_bar.h"
 #include "data/batch/sampler.h"
 #include "data/datasets/data_check.h"
+#include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/decode/png_writer.h"
 #include "data/draw/overlay.h"
@@ -33,7 +34,18 @@ struct DataArguments {
 std::vector<Split> splits_of(const DataArguments& arguments) {
   if (arguments.split == "train") return {Split::kTrain};
   if (arguments.split == "val") return {Split::kVal};
+  if (arguments.split == "test") return {Split::kTest};
   return {Split::kTrain, Split::kVal};
+}
+
+std::vector<OpenSplit> open_splits(const DataArguments& arguments, const DataConfig& config) {
+  std::vector<OpenSplit> open;
+  for (const Split split : splits_of(arguments)) open.push_back({split, make_dataset(config, split)});
+  TSR_CHECK(
+      arguments.split != "test" || open[0].data->size() > 0,
+      "there is no test split: no folder is called test, and data.test names none; set data.test.images and data.test.masks, "
+      "or data.test.list");
+  return open;
 }
 
 DataReport examine(const Dataset& dataset, const DataConfig& config, Split split) {
@@ -76,11 +88,12 @@ nlohmann::json to_json(const std::vector<std::pair<std::string, std::string>>& s
 
 int check(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  announce_data(experiment.data, open);
   nlohmann::json all;
   std::vector<DataReport> reports;
   size_t faults = 0;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  for (const auto& [split, dataset] : open) {
     if (reports.empty()) dataset->check_labels();  // of train, where both are asked for: val may be too small to tell
     const DataReport& report = reports.emplace_back(examine(*dataset, experiment.data, split));
     faults += report.faults.size();
@@ -122,10 +135,11 @@ void print_stats(const DataReport& report, const ClassTable& classes) {
 // 1 when a split has samples and none of them can be used: there is nothing to count then.
 int stats(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  announce_data(experiment.data, open);
   nlohmann::json all;
   int code = 0;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  for (const auto& [split, dataset] : open) {
     const ClassTable& classes = dataset->classes();
     const DataReport report = examine(*dataset, experiment.data, split);
     if (report.images.empty() && report.checked > 0) code = 1;
@@ -155,15 +169,17 @@ Image small(const Image& image) {
 }
 
 Image drawn(const Sample& sample, const ClassTable& classes, float alpha) {
+  if (!sample.labels) return small(to_display(sample.image));
   return small(overlay(to_display(sample.image), *sample.labels, classes.palette, alpha));
 }
 
 void browse(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  announce_data(experiment.data, open);
   std::vector<SheetRow> rows;
   std::vector<Image> strips;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  for (const auto& [split, dataset] : open) {
     const Pipeline pipeline = make_pipeline(experiment.data, split);
     const uint64_t seed = experiment.train.seed;
     const Rng pick(seed, Stream::kSelect, static_cast<uint64_t>(split));
@@ -177,8 +193,10 @@ void browse(const DataArguments& arguments) {
       try {
         const Sample sample = dataset->get(index);
         add("image", small(to_display(sample.image)));
-        add("mask", drawn(sample, dataset->classes(), 1.0F));
-        add("overlay", drawn(sample, dataset->classes(), 0.45F));
+        if (sample.labels) {
+          add("mask", drawn(sample, dataset->classes(), 1.0F));
+          add("overlay", drawn(sample, dataset->classes(), 0.45F));
+        }
         for (int64_t epoch = 0; epoch < (split == Split::kTrain ? arguments.augmented : 1); ++epoch) {
           Sample changed = sample;
           run_pipeline(pipeline, changed, seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
@@ -202,8 +220,9 @@ void browse(const DataArguments& arguments) {
 
 void list(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  warn_of_left_out(open);
+  for (const auto& [split, dataset] : open) {
     for (int64_t i = 0; i < dataset->size(); ++i) {
       const std::string id = dataset->id(i);
       if (arguments.nuls) {
@@ -224,8 +243,8 @@ void add_data(CLI::App& app, int& exit_code) {
     auto arguments = std::make_shared<DataArguments>();
     CLI::App* sub = command->add_subcommand(name, help);
     arguments->config.add_to(*sub);
-    sub->add_option("--split", arguments->split, "train, val or both")
-        ->check(CLI::IsMember({"train", "val", "both"}))
+    sub->add_option("--split", arguments->split, "train, val, test, or both: train and val")
+        ->check(CLI::IsMember({"train", "val", "test", "both"}))
         ->capture_default_str();
     return std::pair(sub, arguments);
   };

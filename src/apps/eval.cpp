@@ -10,6 +10,7 @@
 #include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
+#include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 #include "infer/data_notes.h"
 #include "infer/evaluator.h"
@@ -22,8 +23,14 @@ namespace {
 struct EvalArguments {
   std::string weights, output;
   std::vector<std::string> overrides;
+  std::string split = "val";
   bool json = false, on_train = false, raw = false;
   RankArguments ranks;
+
+  Split measured() const {
+    if (on_train || split == "train") return Split::kTrain;
+    return split == "test" ? Split::kTest : Split::kVal;
+  }
 };
 
 void print_table(const TrainedModel& trained, const EvalResult& result) {
@@ -44,9 +51,34 @@ void warn_of_other_images(const TrainedModel& trained, const Dataset& val, const
   const auto& overrides = arguments.overrides;
   const bool other_data =
       std::any_of(overrides.begin(), overrides.end(), [](const auto& text) { return text.starts_with("data."); });
-  if (arguments.on_train || other_data) return;
+  if (arguments.measured() != Split::kVal || other_data) return;
   if (const std::string how = other_val_samples(trained.samples, val); !how.empty())
     log_warn("the validation images are not those of the run ({}); it may have been trained on some of them", how);
+}
+
+// What to do where a split has no image.
+std::string_view way_out(Split split) {
+  switch (split) {
+    case Split::kTrain: return "the training split has no image; check data.path, data.train.list and data.val_share";
+    case Split::kVal:
+      return "the validation split has no image; set data.val_share above 0, data.val.list or data.val.images (eval takes them "
+             "as key=value), or measure on the training images with --split train";
+    case Split::kTest: break;
+  }
+  return "the test split has no image: the data has no folder called test; set data.test.images and data.test.masks, or "
+         "data.test.list (eval takes them as key=value)";
+}
+
+DatasetPtr open_data(const DataConfig& config, Split split) {
+  DatasetPtr dataset = make_dataset(config, split);
+  TSR_CHECK(dataset->size() > 0, "there is nothing to evaluate: {}", way_out(split));
+  TSR_CHECK(
+      dataset->origin().labelled,
+      "the {} split ({}) has no masks to compare with; `tessera predict` applies the model to its images, data.{}.masks names "
+      "a folder of masks",
+      name_of(split), dataset->origin().text, name_of(split));
+  dataset->check_labels();
+  return dataset;
 }
 
 void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {
@@ -56,18 +88,14 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   const TrainedModel trained = load_trained(arguments.weights, overrides);
   const Experiment& experiment = trained.experiment;
   if (world.is_first()) log_info("{}", trained.title());
-  const DatasetPtr dataset = make_dataset(experiment.data, arguments.on_train ? Split::kTrain : Split::kVal);
-  TSR_CHECK(dataset->size() > 0, "there is nothing to evaluate: {}",
-            arguments.on_train
-                ? "the training split has no image; check data.path, data.train.list and data.val_share"
-                : "the validation split has no image; set data.val_share above 0, data.val.list or data.val.images "
-                  "(eval takes them as key=value), or measure on the training images with --train-split");
-  dataset->check_labels();
+  const Split split = arguments.measured();
+  const DatasetPtr dataset = open_data(experiment.data, split);
+  if (world.is_first()) announce_data(experiment.data, {{split, dataset}});
   if (world.is_first()) warn_of_other_images(trained, *dataset, arguments);
   TSR_CHECK(dataset->classes().names == trained.classes.names,
             "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
             trained.classes.size(), dataset->classes().size());
-  Evaluator evaluator(experiment, dataset, world);
+  Evaluator evaluator(experiment, dataset, world, split == Split::kTest ? Split::kTest : Split::kVal);
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("eval", evaluator.own_images());
   enter_phase(RankPhase::kEvaluating);
@@ -97,8 +125,12 @@ void add_eval(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("eval", "measure a trained model on its validation data");
   command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
   arguments->ranks.add_to(*command);
-  command->add_flag("--train-split", arguments->on_train,
-                    "measure on the training images instead (with the validation transforms)");
+  CLI::Option* split = command
+                           ->add_option("--split", arguments->split,
+                                        "images to measure on: train, val or test (train with the validation transforms)")
+                           ->check(CLI::IsMember({"train", "val", "test"}))
+                           ->capture_default_str();
+  command->add_flag("--train-split", arguments->on_train, "the same as --split train")->excludes(split);
   command->add_flag("--raw-weights", arguments->raw,
                     "measure the weights as trained where the run also has their moving average (eval.weights=raw)");
   command->add_flag("--json", arguments->json, "print the result as JSON");

@@ -47,7 +47,7 @@ void describe(V& v, SplitConfig& c) {
   v.field("masks", c.masks, "pairs: folder of masks below path; coco: the instances JSON file");
   v.field("list", c.list, "file with one sample stem per line: only these, in this order");
   v.field("count", c.count, "use the first n samples only (synthetic: how many to make); 0: all", at_least(0));
-  v.field("transforms", c.transforms, "what is done to each sample, in order");
+  v.field("transforms", c.transforms, "what is done to each sample, in order; of test, where empty: what is done to val");
 }
 
 enum class CocoClasses { kSupercategory, kCategory, kBinary };
@@ -141,6 +141,7 @@ struct DataConfig {
   std::vector<std::vector<int64_t>> palette;
   SplitConfig train;
   SplitConfig val;
+  SplitConfig test;
   double val_share = 0.2;
   uint64_t split_seed = 0;
   LabelConfig labels;
@@ -164,8 +165,10 @@ void describe(V& v, DataConfig& c) {
   v.field("classes", c.classes, "class names in order; needed by pairs, known for the others");
   v.field("palette", c.palette, "colours [r, g, b] to draw the classes in; default: a fixed distinct set", between(0, 255));
   v.group("train", c.train, "samples to learn from");
-  v.group("val", c.val, "samples to measure on");
-  v.field("val_share", c.val_share, "pairs without val.images or val.list: share of train held out for val", between(0, 1));
+  v.group("val", c.val, "samples to measure on while training");
+  v.group("test", c.test, "samples that training never sees, for `eval --split test`");
+  v.field("val_share", c.val_share, "pairs and coco without a val of their own: share of train held out for val",
+          between(0, 1));
   v.field("split_seed", c.split_seed, "which samples val_share takes", at_least(0));
   v.group("labels", c.labels, "mask values to classes");
   v.group("coco", c.coco, "for type coco");

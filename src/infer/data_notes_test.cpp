@@ -33,8 +33,12 @@ TEST(DataNotes, ABatchOfMoreThanAllImagesSaysThatTheyRepeat) {
 
 TEST(DataNotes, ValidationImagesThatAreTrainedOnAreNamed) {
   TempFolder folder;
-  for (const char* name : {"a", "b", "c"}) write_pair(folder.path(), name);
-  write_pair(folder / "other", "b");  // of the same name, but another file
+  for (const char* name : {"a", "b", "c"}) {
+    testing::write_image(folder / "images" / (std::string(name) + ".png"), {4, 6}, static_cast<uint8_t>(name[0]));
+    testing::write_mask(folder / "masks" / (std::string(name) + ".png"));
+  }
+  testing::write_image(folder / "other/images/b.png", {5, 6});  // of the same name, but another image
+  testing::write_mask(folder / "other/masks/b.png", {5, 6});
   fs::create_directory_symlink(folder / "images", folder / "linked");
   DataConfig config = pairs_at(folder.path());
   config.train.count = 2;
@@ -47,6 +51,10 @@ TEST(DataNotes, ValidationImagesThatAreTrainedOnAreNamed) {
   config.val.images = "other/images";
   config.val.masks = "other/masks";
   EXPECT_TRUE(notes(config, 1).empty());
+  fs::copy_file(folder / "images/a.png", folder / "other/images/b.png", fs::copy_options::overwrite_existing);
+  ASSERT_EQ(notes(config, 1).size(), 1U);
+  EXPECT_CONTAINS(notes(config, 1)[0],
+                  "1 of 1 validation images are training images too (the first: b, the same bytes as a of train)");
 }
 
 TEST(DataNotes, ClassesWithoutALabelAreNamed) {

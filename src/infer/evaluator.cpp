@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-Evaluator::Evaluator(const Experiment& experiment, DatasetPtr dataset, World& world)
-    : samples_(experiment, std::move(dataset)),
+Evaluator::Evaluator(const Experiment& experiment, DatasetPtr dataset, World& world, Split transforms)
+    : samples_(experiment, std::move(dataset), transforms),
       quarantine_(samples_.size(), experiment.data.max_bad_share),
       world_(world),
       threads_(loader_threads(experiment.data.threads, world.spec.local_world_size)),

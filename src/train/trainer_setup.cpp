@@ -8,6 +8,7 @@
 #include "core/signals.h"
 #include "core/suggest.h"
 #include "data/batch/input_batch.h"
+#include "data/datasets/data_line.h"
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
 #include "infer/auto_precision.h"
@@ -95,6 +96,7 @@ void Trainer::open_data() {
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   if (!world_.is_first()) return;
   samples_ = SampleNames(*train_set_, *val_set_);
+  announce_data(experiment_.data, {{Split::kTrain, train_set_}, {Split::kVal, val_set_}});
   for (const std::string& note : data_notes(*train_set_, *val_set_, experiment_.train.batch_size)) log_warn("{}", note);
 }
 

@@ -1,6 +1,7 @@
 #include "data/datasets/coco.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -8,7 +9,9 @@
 #include "core/printable.h"
 #include "data/datasets/char_reader.h"
 #include "data/datasets/class_table.h"
+#include "data/datasets/coco_files.h"
 #include "data/datasets/coco_outline.h"
+#include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/sample_list.h"
 
@@ -27,27 +30,75 @@ bool stays_below(const fs::path& root, const fs::path& name) {
   return std::mismatch(folder.begin(), std::prev(folder.end()), name.begin(), name.end()).first == std::prev(folder.end());
 }
 
+// Whether val is a part of train's file: all is left to be found, and there is no file for val.
+bool is_held_out(const DataConfig& config) {
+  return !names_files(config.train) && !names_files(config.val) && !find_coco_files(config.path, Split::kVal);
+}
+
+fs::path json_of(const DataConfig& config, Split split) {
+  const SplitConfig& own = split_of(config, split);
+  const fs::path root = root_of(config, own);
+  const std::optional<CocoFiles> found = own.masks.empty() ? find_coco_files(root, split) : std::nullopt;
+  const fs::path json =
+      found ? found->json
+            : root / (own.masks.empty() ? fmt::format("annotations/instances_{}2017.json", name_of(split)) : own.masks);
+  TSR_CHECK(fs::is_regular_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON", json.string(),
+            name_of(split));
+  return json;
+}
+
+// The folder that the config names, else the first of the usual ones that holds one of the first images.
+fs::path image_folder(const DataConfig& config, Split split, const fs::path& json, const std::vector<CocoImage>& images) {
+  constexpr size_t kLookedAt = 16;  // single files may be missing
+  const SplitConfig& own = split_of(config, split);
+  const fs::path root = root_of(config, own);
+  if (!own.images.empty()) {
+    TSR_CHECK(fs::is_directory(root / own.images), "no such folder: {}; set data.path or data.{}.images",
+              (root / own.images).string(), name_of(split));
+    return root / own.images;
+  }
+  for (const fs::path& folder : coco_image_folders(root, json, split)) {
+    for (size_t i = 0; i < std::min(images.size(), kLookedAt); ++i) {
+      std::error_code error;
+      if (fs::exists(folder / images[i].file_name, error)) return folder;
+    }
+  }
+  fail("no folder below {} holds the images of {} (the first is {}); set data.path or data.{}.images", root.string(),
+       json.string(), printable(images[0].file_name), name_of(split));
+}
+
 }  // namespace
 
 CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config.coco), options_(decode_options(config)) {
-  const SplitConfig& own = split_of(config, split);
+  const bool held_out = split == Split::kVal && is_held_out(config);
+  const Split source = held_out ? Split::kTrain : split;
+  const SplitConfig& own = split_of(config, source);
   const fs::path root = root_of(config, own);
   root_ = root;
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
-  const std::string year = fmt::format("{}2017", name_of(split));
-  images_ = root / (own.images.empty() ? year : own.images);
-  json_ = root / (own.masks.empty() ? "annotations/instances_" + year + ".json" : own.masks);
-  TSR_CHECK(fs::is_directory(images_), "no such folder: {}; set data.path or data.{}.images", images_.string(), name_of(split));
-  TSR_CHECK(fs::is_regular_file(json_), "no such file: {}; set data.path or data.{}.masks to the instances JSON",
-            json_.string(), name_of(split));
-
+  json_ = json_of(config, source);
   CocoFile file = read_coco_file(json_);
   TSR_CHECK(!file.images.empty(), "{} lists no images", json_.string());
+  images_ = image_folder(config, source, json_, file.images);
   class_map_ = map_coco_classes(config_, file.categories);
   classes_ = make_class_table(config, class_map_.names);
   gather(std::move(file));
-  const std::vector<size_t> listed = listed_samples(own.list, root, names_of(items_, &Item::id));
-  items_ = pick(std::move(items_), listed, own.count);
+  choose(config, split, held_out);
+}
+
+// The samples of the file that are the split's.
+void CocoDataset::choose(const DataConfig& config, Split split, bool held_out) {
+  const Split source = held_out ? Split::kTrain : split;
+  const std::vector<std::string> names = names_of(items_, &Item::id);
+  std::vector<size_t> chosen = listed_samples(split_of(config, source).list, root_, names);
+  origin_.text = json_.lexically_relative(root_).generic_string();
+  if (held_out || (split == Split::kTrain && is_held_out(config))) {
+    const size_t pool = chosen.size();
+    const std::vector<bool> for_val = draw_held_out(config, chosen, names);
+    std::erase_if(chosen, [&](size_t i) { return for_val[i] != held_out; });
+    if (held_out) origin_.text = held_out_text(config, chosen.size(), pool);
+  }
+  items_ = pick(std::move(items_), chosen, split_of(config, split).count);
 }
 
 // Sorts the annotations to their images.

@@ -177,7 +177,8 @@ TEST_F(CocoSmall, AFileWhoseAnnotationsAllMissTheirImagesIsRefused) {
 TEST_F(CocoSmall, MissingFoldersAreErrors) {
   config_.train.masks = "other.json";
   EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kTrain); }), "set data.path or data.train.masks");
-  EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kVal); }), "no such folder");
+  EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kVal); }),
+                  "no such file: " + (folder_ / "annotations/instances_val2017.json").string());
 }
 
 TEST(Coco, ReadsTheRealThing) {

@@ -240,7 +240,7 @@ DataReport check_dataset(const Dataset& dataset, int threads, const std::functio
   }
   average_pixels(all, report);
   report.suggested_class_weights = median_frequency_weights(report.pixels_per_class, labelled_where_seen);
-  warn_about_classes(dataset, all, report);
+  if (dataset.origin().labelled) warn_about_classes(dataset, all, report);
   warn_about_depths(dataset, all, report);
   warn_about_duplicates(report);
   return report;

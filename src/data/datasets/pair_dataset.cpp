@@ -7,11 +7,17 @@
 
 namespace tessera {
 
-PairDataset::PairDataset(std::vector<FilePair> pairs, ClassTable classes, LabelConfig rules, DecodeOptions options)
-    : pairs_(std::move(pairs)), classes_(std::move(classes)), rules_(std::move(rules)), options_(options) {}
+PairDataset::PairDataset(std::vector<FilePair> pairs, ClassTable classes, LabelConfig rules, DecodeOptions options,
+                         DataOrigin origin)
+    : pairs_(std::move(pairs)),
+      classes_(std::move(classes)),
+      rules_(std::move(rules)),
+      options_(options),
+      origin_(std::move(origin)) {}
 
 Sample PairDataset::get(int64_t index) const {
   const FilePair& pair = pairs_.at(static_cast<size_t>(index));
+  if (!origin_.labelled) return load_image_sample(pair.stem, pair.image, options_);
   if (pair.mask.empty()) throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
   Sample sample = load_image_sample(pair.stem, pair.image, options_);
   LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size(), options_);

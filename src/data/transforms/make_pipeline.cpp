@@ -90,7 +90,7 @@ Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& 
 
 Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors) {
   const bool fixed = config.normalize.mode == NormalizeMode::kFixed;
-  return make_pipeline(split_of(config, split).transforms, fixed ? config.normalize.mean : Fill{}, colors);
+  return make_pipeline(transforms_of(config, split), fixed ? config.normalize.mean : Fill{}, colors);
 }
 
 void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw) {
