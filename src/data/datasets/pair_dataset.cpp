@@ -8,7 +8,7 @@
 namespace tessera {
 
 PairDataset::PairDataset(std::vector<FilePair> pairs, ClassTable classes, LabelConfig rules, DecodeOptions options)
-    : pairs_(std::move(pairs)), classes_(std::move(classes)), rules_(std::move(rules)), options_(options) {}
+    : pairs_(std::move(pairs)), classes_(std::move(classes)), rules_(std::move(rules)), options_(std::move(options)) {}
 
 Sample PairDataset::get(int64_t index) const {
   const FilePair& pair = pairs_.at(static_cast<size_t>(index));

@@ -11,8 +11,11 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, 5> kExtensions = {".jpg", ".jpeg", ".png", ".tif", ".tiff"};
+// Other names say nothing; the format of a file is found by its first bytes.
+constexpr std::array<std::string_view, 12> kExtensions = {".jpg",  ".jpeg", ".png", ".tif", ".tiff", ".bmp",
+                                                          ".webp", ".jp2",  ".j2k", ".jpx", ".npy",  ".dcm"};
 constexpr std::array<std::string_view, 6> kMaskEndings = {"", "_mask", "_label", "_seg", "_segmentation", "-mask"};
+constexpr std::string_view kOme = ".ome";
 constexpr size_t kNamesShown = 3;
 
 using FilesByStem = std::map<std::string, fs::path>;
@@ -27,7 +30,7 @@ FilesByStem files_by_stem(const fs::path& folder, std::string_view what) {
     TSR_CHECK(is_new, "two {}s have the stem '{}': {} and {}; remove or rename one", what, stem.generic_string(),
               place->second.string(), file.string());
   }
-  TSR_CHECK(!found.empty(), "no {}s below {}: expected files ending in jpg, jpeg, png, tif or tiff", what, folder.string());
+  TSR_CHECK(!found.empty(), "no {}s below {}: expected files ending in {}", what, folder.string(), image_extensions());
   return found;
 }
 
@@ -41,11 +44,21 @@ std::string first_names(const FilesByStem& files) {
   return text;
 }
 
+// a.ome.tif is an OME-TIFF, whose mask may be called a.png.
+std::string without_ome(const std::string& stem) {
+  return stem.ends_with(kOme) ? stem.substr(0, stem.size() - kOme.size()) : stem;
+}
+
 // The stem of the mask for `stem`, or "". Two candidates are an error: guessing would train on the wrong one.
 std::string find_mask(const std::string& stem, const FilesByStem& masks) {
-  std::string found;
+  std::set<std::string> candidates;
   for (std::string_view ending : kMaskEndings) {
-    const std::string candidate = stem + std::string(ending);
+    candidates.insert(stem + std::string(ending));
+    candidates.insert(without_ome(stem) + std::string(ending));
+    candidates.insert(without_ome(stem) + std::string(ending) + std::string(kOme));
+  }
+  std::string found;
+  for (const std::string& candidate : candidates) {
     if (!masks.contains(candidate)) continue;
     TSR_CHECK(found.empty(), "image '{}' has two masks: {} and {}; remove one", stem, masks.at(found).string(),
               masks.at(candidate).string());
@@ -79,6 +92,15 @@ void warn_about_lonely_masks(const FilesByStem& masks, const std::set<std::strin
 }
 
 }  // namespace
+
+std::string image_extensions() {
+  std::string text;
+  for (const std::string_view extension : kExtensions) {
+    text += text.empty() ? "" : extension == kExtensions.back() ? " or " : ", ";
+    text += extension.substr(1);
+  }
+  return text;
+}
 
 bool is_image_file(const fs::path& path) {
   const std::string extension = lower(path.extension().string());

@@ -21,5 +21,6 @@ std::vector<FilePair> match_pairs(const fs::path& images, const fs::path& masks)
 
 // Whether the name ends in one of the known image extensions (any case).
 bool is_image_file(const fs::path& path);
+std::string image_extensions();  // "jpg, png or tif"
 
 }  // namespace tessera
