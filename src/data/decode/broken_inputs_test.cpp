@@ -283,7 +283,7 @@ const Broken kBroken[] = {
        std::copy(tile.begin(), tile.end(), file.begin() + 24);
        return file;
      },
-     "60001 tiles, which"},
+     "60000 tiles, which"},
     {"j2k_no_tiles", [] { return jpeg2000_sized(20, 0); }, "JPEG 2000 says 9 x 6 pixels in tiles of 0 x"},
     {"npy_only_magic", [] { return text("\x93NUMPY"); }, "NumPy file is truncated or damaged"},
     {"npy_cut", [] { return without_last(formats_file("arrays", "npy_uint16"), 1); }, "NumPy file: its shape needs"},

@@ -13,7 +13,7 @@ struct DecodeOptions {
   bool exif_orientation =
       true;  // turn JPEGs, PNGs and WebPs as their EXIF tag says; a TIFF's own Orientation tag is always followed
   uint64_t max_pixels = kMaxPixels;  // a file that says it has more is refused before memory is taken
-  StackChoice stack;                 // what is taken of a file with several channels, planes or times
+  StackChoice stack = {};            // what is taken of a file with several channels, planes or times
 };
 
 enum class FileFormat { kJpeg, kPng, kTiff, kBmp, kWebp, kJpeg2000, kNpy, kDicom };

@@ -93,13 +93,15 @@ void check_sizes(std::span<const uint8_t> bytes, uint64_t max_pixels) {
   const uint64_t right = number(bytes, at), bottom = number(bytes, at + 4), left = number(bytes, at + 8),
                  top = number(bytes, at + 12);
   const uint64_t tile_width = number(bytes, at + 16), tile_height = number(bytes, at + 20);
+  const uint64_t first_x = number(bytes, at + 24), first_y = number(bytes, at + 28);  // of the first tile
   const uint64_t components = number(bytes, at + 32) >> 16;
-  TSR_CHECK(left < right && top < bottom && tile_width > 0 && tile_height > 0,
+  TSR_CHECK(left < right && top < bottom && tile_width > 0 && tile_height > 0 && first_x <= left && first_y <= top,
             "JPEG 2000 says {} x {} pixels in tiles of {} x {}; the file is damaged", right, bottom, tile_width, tile_height);
   check_dimensions("JPEG 2000", right - left, bottom - top, components, sizeof(OPJ_INT32), max_pixels);
-  const uint64_t tiles = (right / tile_width + 1) * (bottom / tile_height + 1);
-  TSR_CHECK(tiles <= 4 || tiles / 2 <= bytes.size() / kSmallestTile,
-            "JPEG 2000 is truncated: it says {} tiles, which {} bytes cannot hold; get it again", tiles, bytes.size());
+  const uint64_t across = (right - first_x + tile_width - 1) / tile_width,
+                 down = (bottom - first_y + tile_height - 1) / tile_height;
+  TSR_CHECK(across * down <= bytes.size() / kSmallestTile,
+            "JPEG 2000 is truncated: it says {} tiles, which {} bytes cannot hold; get it again", across * down, bytes.size());
 }
 
 Stream open_stream(Source& source) {

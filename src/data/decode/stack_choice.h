@@ -11,9 +11,9 @@ namespace tessera {
 
 // What is taken of a file that holds several channels, planes in depth or times (data.image).
 struct StackChoice {
-  std::vector<std::string> channels;  // names or numbers, in order; empty: all
-  PlaneChoice z;
-  PlaneChoice t;
+  std::vector<std::string> channels = {};  // names or numbers, in order; empty: all
+  PlaneChoice z = {};
+  PlaneChoice t = {};
   bool takes_all() const { return channels.empty() && z == PlaneChoice{} && t == PlaneChoice{}; }
 };
 
