@@ -99,7 +99,8 @@ std::vector<std::string> read_labels(const TiffFile& file, size_t wanted) {
 
 }  // namespace
 
-std::optional<StackLayout> imagej_layout(const TiffFile& file, std::string_view description, const std::vector<tdir_t>& pages) {
+std::optional<StackLayout> imagej_layout(const TiffFile& file, std::string_view description, int samples,
+                                         const std::vector<tdir_t>& pages) {
   if (!description.starts_with("ImageJ=")) return std::nullopt;
   const int64_t images = line_number(description, "images="), c = line_number(description, "channels=");
   const int64_t z = line_number(description, "slices="), t = line_number(description, "frames=");
@@ -107,6 +108,7 @@ std::optional<StackLayout> imagej_layout(const TiffFile& file, std::string_view 
 
   StackLayout layout;
   layout.explained = true;
+  layout.samples = samples;
   layout.channels = static_cast<int>(c), layout.z = static_cast<int>(z), layout.t = static_cast<int>(t);
   layout.pages.resize(static_cast<size_t>(images), -1);
   layout.raw = pages.size() == 1 && images > 1;

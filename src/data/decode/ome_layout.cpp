@@ -56,14 +56,15 @@ bool is_here(const pugi::xml_node& tiff_data, std::string_view own_uuid, std::st
   return false;
 }
 
-void place_planes(const pugi::xml_node& tiff_data, size_t num_directories, StackLayout& layout) {
+// `budget`: planes that all elements together may still place; a forged file has many that speak of all planes.
+void place_planes(const pugi::xml_node& tiff_data, size_t num_directories, int64_t& budget, StackLayout& layout) {
   const bool has_first = tiff_data && !tiff_data.attribute("IFD").empty();
   int64_t directory = tiff_data.attribute("IFD").as_llong(0);
-  int64_t left = tiff_data.attribute("PlaneCount").as_llong(has_first ? 1 : kMaxPlanes);
+  int64_t left = std::min<int64_t>(tiff_data.attribute("PlaneCount").as_llong(has_first ? 1 : kMaxPlanes), budget);
   PlaneCursor at{layout, tiff_data.attribute("FirstC").as_int(0), tiff_data.attribute("FirstZ").as_int(0),
                  tiff_data.attribute("FirstT").as_int(0)};
   if (at.c < 0 || at.c >= layout.channels || at.z < 0 || at.z >= layout.z || at.t < 0 || at.t >= layout.t) return;
-  for (; left > 0 && directory >= 0 && directory < static_cast<int64_t>(num_directories); --left, ++directory) {
+  for (; left > 0 && directory >= 0 && directory < static_cast<int64_t>(num_directories); --left, --budget, ++directory) {
     layout.pages[static_cast<size_t>(at.c + layout.channels * (at.z + layout.z * at.t))] = directory;
     if (!at.next()) return;
   }
@@ -91,6 +92,7 @@ std::optional<StackLayout> ome_layout(std::string_view description, int samples,
 
   StackLayout layout;
   layout.explained = true;
+  layout.samples = samples;
   layout.order = plane_order(pixels);
   const int64_t c = count_of(pixels, "SizeC") / samples, z = count_of(pixels, "SizeZ"), t = count_of(pixels, "SizeT");
   if (layout.order.empty() || c < 1 || z < 1 || t < 1 || c * z > kMaxPlanes || c * z * t > kMaxPlanes) return std::nullopt;
@@ -102,12 +104,13 @@ std::optional<StackLayout> ome_layout(std::string_view description, int samples,
   }
   const std::string_view uuid = root.attribute("UUID").as_string();
   bool placed = false;
+  int64_t budget = kMaxPlanes;
   for (const pugi::xml_node& node : pixels.children()) {
     if (local_name(node) != "TiffData") continue;
     placed = true;
-    if (is_here(node, uuid, layout.elsewhere)) place_planes(node, num_directories, layout);
+    if (is_here(node, uuid, layout.elsewhere)) place_planes(node, num_directories, budget, layout);
   }
-  if (!placed) place_planes({}, num_directories, layout);
+  if (!placed) place_planes({}, num_directories, budget, layout);
   return layout;
 }
 

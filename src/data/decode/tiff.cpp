@@ -1,7 +1,6 @@
 #include "data/decode/tiff.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/error.h"
 #include "data/decode/orient.h"
@@ -81,25 +80,24 @@ class PlaneReader {
   const TiffPage& tags_;
 };
 
-// The tags of all pages that are read, which must be alike. Throws before memory is taken for pixels.
-TiffPage check_pages(const TiffFile& file, const std::vector<TakenPlane>& planes, bool raw, uint64_t max_pixels) {
-  std::optional<TiffPage> first;
+// All pages that are read must be as the first of the stack. Throws before memory is taken for pixels.
+void check_pages(const TiffFile& file, const std::vector<TakenPlane>& planes, const TiffPage& first, bool raw,
+                 uint64_t max_pixels) {
+  if (raw) check_tiff_plausible(file, first);
   size_t channels = 0;
   for (const TakenPlane& plane : planes) {
     for (const int64_t number : plane.pages) {
-      if (first && raw) continue;
-      file.go_to(raw ? 0 : static_cast<tdir_t>(number));
+      if (raw) break;
+      file.go_to(static_cast<tdir_t>(number));
       const TiffPage page = read_tiff_page(file, max_pixels);
-      if (!first) first = page;
-      check_same(*first, page, static_cast<size_t>(number) + 1);
+      check_same(first, page, static_cast<size_t>(number) + 1);
       check_tiff_plausible(file, page);
     }
-    channels += plane.sample < 0 ? first->samples : 1;
+    channels += plane.sample < 0 ? first.samples : 1;
   }
   TSR_CHECK(channels <= kMaxChannels, "TIFF has more than {} channels in {} pages; split the file", kMaxChannels,
             planes.size());
-  check_dimensions("TIFF", first->width, first->height, channels, first->as_bytes() ? 1 : 4, max_pixels);
-  return *first;
+  check_dimensions("TIFF", first.width, first.height, channels, first.as_bytes() ? 1 : 4, max_pixels);
 }
 
 }  // namespace
@@ -108,15 +106,19 @@ Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, const St
   const TiffFile file(bytes);
   const StackLayout layout = find_layout(file, !choice.takes_all());
   file.go_to(layout.raw ? 0 : static_cast<tdir_t>(std::max<int64_t>(layout.pages.front(), 0)));
-  const TiffPage head = read_tiff_page(file, max_pixels);
+  const TiffPage first = read_tiff_page(file, max_pixels);
+  TSR_CHECK(first.samples == layout.samples,
+            "TIFF says in its metadata that its first plane lies on a page of {} channels, others have {}; the file is damaged",
+            first.samples, layout.samples);
   const bool is_stack = layout.pages.size() > 1;
   std::vector<std::string> names = layout.names;
-  if (names.empty() && layout.channels == 1) names = color_names(head.kind());
+  if (names.empty() && layout.channels == 1) names = color_names(first.kind());
   std::vector<int> channels;
-  if (is_stack && !choice.channels.empty()) channels = chosen_channels(choice.channels, names, layout.channels * head.samples);
+  if (is_stack && !choice.channels.empty())
+    channels = chosen_channels(choice.channels, names, layout.channels * layout.samples);
 
-  const std::vector<TakenPlane> planes = take_planes(layout, choice, channels, head.samples);
-  const TiffPage first = check_pages(file, planes, layout.raw, max_pixels);
+  const std::vector<TakenPlane> planes = take_planes(layout, choice, channels);
+  check_pages(file, planes, first, layout.raw, max_pixels);
   const bool whole_pages = planes.front().pages.size() == 1 && planes.front().sample < 0;
   Raster raster;
   raster.kind = planes.size() > 1 ? ColorKind::kStack : planes.front().sample < 0 ? first.kind() : ColorKind::kGrey;
@@ -141,7 +143,7 @@ Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, const St
   if (whole_pages) invert_if_white(image, first);
   if (first.orientation != ORIENTATION_TOPLEFT) image = orient(image, first.orientation);
   if (!is_stack) return choose_channels(std::move(raster), choice.channels);
-  if (layout.explained) raster.stack = taken_shape(layout, choice, channels, head.samples, names);
+  if (layout.explained) raster.stack = taken_shape(layout, choice, channels, names);
   return raster;
 }
 

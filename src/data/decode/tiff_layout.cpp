@@ -39,16 +39,18 @@ bool StackLayout::fits(size_t num_pages) const {
 StackLayout find_layout(const TiffFile& file, bool asks_for_parts) {
   size_t directories = 0;
   const std::vector<tdir_t> pages = list_pages(file, directories);
-  file.go_to(0);
+  file.go_to(pages.front());
   char* text = nullptr;
-  uint16_t samples = 1;
-  TIFFGetFieldDefaulted(file.get(), TIFFTAG_SAMPLESPERPIXEL, &samples);
+  uint16_t stored_samples = 1;
+  TIFFGetFieldDefaulted(file.get(), TIFFTAG_SAMPLESPERPIXEL, &stored_samples);
+  const int samples = std::max<int>(stored_samples, 1);
   if (TIFFGetField(file.get(), TIFFTAG_IMAGEDESCRIPTION, &text) == 1 && text != nullptr) {
-    auto layout = ome_layout(text, std::max<int>(samples, 1), directories);
-    if (!layout) layout = imagej_layout(file, text, pages);
+    auto layout = ome_layout(text, samples, directories);
+    if (!layout) layout = imagej_layout(file, text, samples, pages);
     if (layout && (asks_for_parts || layout->fits(pages.size()))) return std::move(*layout);
   }
   StackLayout plain;
+  plain.samples = samples;
   plain.channels = static_cast<int>(pages.size());
   plain.pages.assign(pages.begin(), pages.end());
   return plain;

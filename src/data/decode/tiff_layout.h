@@ -14,6 +14,7 @@ struct StackLayout {
   int channels = 1;  // planes along this axis; a plane of colour has several channels in itself
   int z = 1;
   int t = 1;
+  int samples = 1;                 // channels of a page
   std::string order = "CZT";       // the axes as the file goes through them, the fastest first
   std::vector<std::string> names;  // of channels; empty: they have none
   // The directory of plane (c, z, t) at c + channels * (z + z_count * t), or its place behind the first one where `raw` is set;
@@ -33,7 +34,8 @@ struct StackLayout {
 // are none or where they contradict themselves. `samples`: channels of a page. `pages`: the numbers of those that are no
 // previews.
 std::optional<StackLayout> ome_layout(std::string_view description, int samples, size_t num_directories);
-std::optional<StackLayout> imagej_layout(const TiffFile& file, std::string_view description, const std::vector<tdir_t>& pages);
+std::optional<StackLayout> imagej_layout(const TiffFile& file, std::string_view description, int samples,
+                                         const std::vector<tdir_t>& pages);
 
 // What the first page's description says about all of them, else every page as a channel. Metadata that do not fit the pages
 // are believed only where parts of what they speak of are asked for.

@@ -15,12 +15,11 @@ struct TakenPlane {
 };
 
 // What `choice` takes of a stack, in the file's own order of axes. `channels`: those that are taken one by one, counted with
-// `samples` to a page; empty: whole pages. Throws Error where there is no such plane, and for more than kMaxChannels.
-std::vector<TakenPlane> take_planes(const StackLayout& layout, const StackChoice& choice, const std::vector<int>& channels,
-                                    int samples);
+// all that a page has; empty: whole pages. Throws Error where there is no such plane, and for more than kMaxChannels.
+std::vector<TakenPlane> take_planes(const StackLayout& layout, const StackChoice& choice, const std::vector<int>& channels);
 
 // The same in words. `names`: of all channels of the file.
-StackShape taken_shape(const StackLayout& layout, const StackChoice& choice, const std::vector<int>& channels, int samples,
+StackShape taken_shape(const StackLayout& layout, const StackChoice& choice, const std::vector<int>& channels,
                        const std::vector<std::string>& names);
 
 }  // namespace tessera
