@@ -128,6 +128,21 @@ void describe(V& v, NormalizeConfig& c) {
   v.field("high", c.high, "percentile that becomes 1", between(0, 1));
 }
 
+// What is taken of files that hold more than one picture; z and t as parse_plane_choice reads them.
+struct ImageConfig {
+  std::vector<std::string> channels;
+  std::string z = "all";
+  std::string t = "all";
+};
+template <class V>
+void describe(V& v, ImageConfig& c) {
+  v.field("channels", c.channels,
+          "channels to take, in this order, by name (OME-TIFF, ImageJ; red, green, blue of colour images) or number from 0; "
+          "empty: all. One is a grey image, of others data.channels must be their number");
+  v.field("z", c.z, "of a stack in depth: all (planes become channels), middle, max (maximum projection) or a number from 0");
+  v.field("t", c.t, "of a series in time: all (times become channels), middle, max (maximum projection) or a number from 0");
+}
+
 // Where Pillow gives up: twice its MAX_IMAGE_PIXELS.
 inline constexpr int64_t kUsualMaxPixels = 178'956'970;
 
@@ -135,6 +150,7 @@ struct DataConfig {
   SourceType type = SourceType::kPairs;
   std::string path;
   int64_t channels = 3;
+  ImageConfig image;
   bool exif_orientation = true;
   int64_t max_pixels = kUsualMaxPixels;
   std::vector<std::string> classes;
@@ -157,7 +173,8 @@ void describe(V& v, DataConfig& c) {
   v.field("type", c.type, "where samples come from");
   v.field("path", c.path, "root folder of the data set");
   v.field("channels", c.channels, "1 grey, 3 RGB, other: taken as in the file, which must have that many", between(1, 256));
-  v.field("exif_orientation", c.exif_orientation, "turn JPEGs and PNGs as their EXIF tag says");
+  v.group("image", c.image, "what is taken of files with several channels, planes or times");
+  v.field("exif_orientation", c.exif_orientation, "turn JPEGs, PNGs and WebPs as their EXIF tag says");
   v.field("max_pixels", c.max_pixels,
           "an image or mask of more pixels (height x width) is refused before memory is taken for it; the default is where "
           "Pillow gives up; raise it for larger scans, up to 2^30",

@@ -1,5 +1,6 @@
 #include "config/experiment.h"
 
+#include "config/plane_choice.h"
 #include "config/reader.h"
 #include "core/plural.h"
 
@@ -87,6 +88,8 @@ void validate(const Experiment& e) {
         "model.unet.convs has {} numbers; expected 1, or {} (one per height of model.unet.channels and one for the bottleneck)",
         convs, heights + 1);
   }
+  parse_plane_choice("data.image.z", e.data.image.z);
+  parse_plane_choice("data.image.t", e.data.image.t);
   const auto mean = static_cast<int64_t>(e.data.normalize.mean.size()), channels = e.data.channels;
   const auto std_count = static_cast<int64_t>(e.data.normalize.std.size());
   if ((mean != 1 && mean != channels) || (std_count != 1 && std_count != channels)) {

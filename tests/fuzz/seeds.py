@@ -40,7 +40,7 @@ def lists():
 
 
 def images():
-    for path in sorted((FIXTURES / "pillow").glob("*.json")):
+    for path in [*sorted((FIXTURES / "pillow").glob("*.json")), FIXTURES / "formats.json"]:
         content = json.loads(path.read_text())
         groups = content.values() if isinstance(content, dict) else [content]
         for group in groups:

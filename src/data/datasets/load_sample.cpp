@@ -33,6 +33,7 @@ DecodeOptions decode_options(const DataConfig& config) {
   options.channels = static_cast<int>(config.channels);
   options.exif_orientation = config.exif_orientation;
   options.max_pixels = static_cast<uint64_t>(config.max_pixels);
+  options.stack = stack_choice(config.image);
   return options;
 }
 

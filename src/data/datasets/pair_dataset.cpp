@@ -12,7 +12,7 @@ PairDataset::PairDataset(std::vector<FilePair> pairs, ClassTable classes, LabelC
     : pairs_(std::move(pairs)),
       classes_(std::move(classes)),
       rules_(std::move(rules)),
-      options_(options),
+      options_(std::move(options)),
       origin_(std::move(origin)) {}
 
 Sample PairDataset::get(int64_t index) const {

@@ -14,13 +14,16 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, 5> kExtensions = {".jpg", ".jpeg", ".png", ".tif", ".tiff"};
+// Other names say nothing; the format of a file is found by its first bytes.
+constexpr std::array<std::string_view, 12> kExtensions = {".jpg",  ".jpeg", ".png", ".tif", ".tiff", ".bmp",
+                                                          ".webp", ".jp2",  ".j2k", ".jpx", ".npy",  ".dcm"};
 // What a mask's name has behind its image's. _L is CamVid's.
 constexpr std::array<std::string_view, 11> kMaskEndings = {
     "", "_mask", "_label", "_seg", "_segmentation", "-mask", "_masks", "_labels", "_gt", "_GT", "_L"};
 // Files that lie beside images and are none; nobody misses them.
 constexpr std::array<std::string_view, 14> kCompanions = {"",     ".txt",  ".md",   ".json", ".xml", ".csv", ".tsv",
                                                           ".yml", ".yaml", ".html", ".db",   ".ini", ".lst", ".log"};
+constexpr std::string_view kOme = ".ome";
 constexpr size_t kNamesShown = 3;
 
 using FilesByStem = std::map<std::string, fs::path>;
@@ -69,7 +72,7 @@ FolderFiles files_by_stem(const fs::path& folder, const std::string& ending, std
               file.string());
   }
   TSR_CHECK(!found.read.empty(), "no {}s below {}: expected files ending in {}{}{}", what, folder.string(),
-            ending.empty() ? "" : ending + " and ", "jpg, jpeg, png, tif or tiff",
+            ending.empty() ? "" : ending + " and ", image_extensions(),
             found.unread.empty() ? "" : fmt::format("; found {}, which are not read: convert them", unread_text(found)));
   return found;
 }
@@ -84,11 +87,21 @@ std::string first_names(const FilesByStem& files) {
   return text;
 }
 
+// a.ome.tif is an OME-TIFF, whose mask may be called a.png.
+std::string without_ome(const std::string& stem) {
+  return stem.ends_with(kOme) ? stem.substr(0, stem.size() - kOme.size()) : stem;
+}
+
 // The stem of the mask for `stem`, or "". Two candidates are an error: guessing would train on the wrong one.
 std::string find_mask(const std::string& stem, const FilesByStem& masks) {
-  std::string found;
+  std::set<std::string> candidates;
   for (std::string_view ending : kMaskEndings) {
-    const std::string candidate = stem + std::string(ending);
+    candidates.insert(stem + std::string(ending));
+    candidates.insert(without_ome(stem) + std::string(ending));
+    candidates.insert(without_ome(stem) + std::string(ending) + std::string(kOme));
+  }
+  std::string found;
+  for (const std::string& candidate : candidates) {
     if (!masks.contains(candidate)) continue;
     TSR_CHECK(found.empty(), "image '{}' has two masks: {} and {}; remove one", stem, masks.at(found).string(),
               masks.at(candidate).string());
@@ -138,6 +151,15 @@ void note_unread_files(const FolderFiles& files, const fs::path& folder, std::ve
 }
 
 }  // namespace
+
+std::string image_extensions() {
+  std::string text;
+  for (const std::string_view extension : kExtensions) {
+    text += text.empty() ? "" : extension == kExtensions.back() ? " or " : ", ";
+    text += extension.substr(1);
+  }
+  return text;
+}
 
 bool is_image_file(const fs::path& path) {
   const std::string extension = lower(path.extension().string());

@@ -37,6 +37,7 @@ MatchedPairs match_pairs(const PairFolders& folders);
 
 // Whether the name ends in one of the known image extensions (any case).
 bool is_image_file(const fs::path& path);
+std::string image_extensions();  // "jpg, png or tif"
 
 // Whether the files are images and masks in one folder: a name of one is that of another with a mask's ending.
 bool has_both(std::span<const fs::path> files);

@@ -37,4 +37,8 @@ void check_tiff_plausible(const TiffFile& file, const TiffPage& page);
 // Decodes the current page into channels `first` .. `first + samples - 1` of `image`, whose sizes and type are set.
 void read_tiff_pixels(const TiffFile& file, const TiffPage& page, Image& image, int first);
 
+// The same for picture `number` of those that lie one behind the other after the strips of the current page, without
+// directories of their own: so ImageJ writes stacks of more than 4 GiB.
+void read_tiff_raw_pixels(const TiffFile& file, const TiffPage& page, uint64_t number, Image& image, int first);
+
 }  // namespace tessera

@@ -156,6 +156,35 @@ void read_tiff_pixels(const TiffFile& file, const TiffPage& page, Image& image, 
   read_strips(file, page, image, first);
 }
 
+void read_tiff_raw_pixels(const TiffFile& file, const TiffPage& page, uint64_t number, Image& image, int first) {
+  uint16_t compression = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(file.get(), TIFFTAG_COMPRESSION, &compression);
+  TSR_CHECK(
+      compression == COMPRESSION_NONE && TIFFIsTiled(file.get()) == 0 && !page.separate && page.bits >= 8,
+      "TIFF says it is a stack of ImageJ but has one directory, whose pixels are compressed, in tiles or planes: expected "
+      "a directory for each plane; save it again with ImageJ");
+  Block block{.rows = page.height,
+              .columns = page.width,
+              .stride = size_t{page.width} * page.samples * (page.bits / 8U),
+              .samples = page.samples};
+  const uint64_t start = TIFFGetStrileOffset(file.get(), 0), size = uint64_t{block.stride} * page.height;
+  const std::span<const uint8_t> bytes = file.bytes();
+  TSR_CHECK(
+      start <= bytes.size() && number < (bytes.size() - start) / size,
+      "TIFF is truncated: plane {} of its stack of ImageJ, {} bytes each from byte {}, lies beyond the end of its {}; get "
+      "it again",
+      number, size, start, bytes.size());
+  const auto from = bytes.subspan(start + number * size, size);
+  std::vector<uint8_t> plane(from.begin(), from.end());
+  if (TIFFIsByteSwapped(file.get()) != 0) {
+    const auto count = static_cast<tmsize_t>(size / (page.bits / 8U));
+    if (page.bits == 16) TIFFSwabArrayOfShort(reinterpret_cast<uint16_t*>(plane.data()), count);
+    if (page.bits == 32) TIFFSwabArrayOfLong(reinterpret_cast<uint32_t*>(plane.data()), count);
+    if (page.bits == 64) TIFFSwabArrayOfDouble(reinterpret_cast<double*>(plane.data()), count);
+  }
+  store_block(plane, page, block, image, first);
+}
+
 void check_tiff_plausible(const TiffFile& file, const TiffPage& page) {
   const uint64_t pixels = uint64_t{page.width} * page.height;
   // Subsampled colour is stored in half the bytes or fewer.

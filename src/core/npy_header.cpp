@@ -1,10 +1,10 @@
-#include "weights/formats/npy_header.h"
+#include "core/npy_header.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 
-#include "weights/formats/byte_reader.h"
+#include "core/byte_reader.h"
 
 namespace tessera {
 namespace {
