@@ -26,6 +26,9 @@ class Dataset {
   // The file of a sample's image; empty where it is in none.
   virtual std::filesystem::path image_file(int64_t /*index*/) const { return {}; }
 
+  // The file of a sample's mask; empty where it has none of its own.
+  virtual std::filesystem::path mask_file(int64_t /*index*/) const { return {}; }
+
   // Throws UsageError when a look at some samples shows that what the config says of their labels cannot be meant.
   virtual void check_labels() const {}
 };
