@@ -34,11 +34,46 @@ struct Checked {
   ClassTable classes;
 };
 
+// All samples, read as the advice says.
+struct Reading {
+  std::vector<Checked> checked;
+  NormalizeConfig decided;  // of the first split
+  std::vector<std::string> notes;
+};
+
+Reading read_all(const DataAdvice& advice, const std::vector<Split>& splits, uint64_t seed, int threads) {
+  Reading reading{.checked = {}, .decided = advice.config.normalize, .notes = {}};
+  // Labels that no setting can make sense of, and no class to read them by: nothing more can be said.
+  if (!advice.labels.mistake.empty() && advice.config.classes.empty() && !advice.config.labels.binary) return reading;
+  for (const Split split : splits) {
+    const DatasetPtr dataset = make_dataset(advice.config, split);
+    if (reading.checked.empty()) {
+      const DataLook look = look_at_data(*dataset, kSamplesLookedAt, seed, threads);
+      reading.decided = decided_normalize(advice.config, facts_of(look.images));
+      reading.notes = range_notes(look.images, reading.decided);
+    }
+    reading.checked.push_back({split, examine(*dataset, advice.config, split), dataset->classes()});
+  }
+  return reading;
+}
+
+bool has_unknown_values(const Reading& reading) {
+  return std::any_of(reading.checked.begin(), reading.checked.end(), [](const Checked& one) {
+    const auto groups = group_faults(one.report.faults);
+    return std::any_of(groups.begin(), groups.end(), [](const FaultGroup& group) { return group.about_values; });
+  });
+}
+
 // What a folder of images is trained with where no config is named.
 std::string default_config() {
   constexpr const char* kName = "configs/pairs/unet.yaml";
   std::error_code error;
-  return fs::exists(kName, error) ? kName : shipped_config("pairs/unet.yaml").string();
+  if (fs::exists(kName, error)) return kName;
+  try {
+    return shipped_config("pairs/unet.yaml").string();
+  } catch (const Error&) {
+    return kName;  // a program that lies alone
+  }
 }
 
 bool sets(const std::vector<std::string>& overrides, const std::string& key) {
@@ -51,10 +86,18 @@ struct Asked {
   std::vector<std::string> overrides;
   Experiment experiment;
 
+  // A name for the run of these files, where neither the user nor the config has one.
+  std::string run_name() const {
+    const bool named = sets(overrides, "run.name") || sets(overrides, "run.dir") || !experiment.run.dir.empty();
+    const bool by_config = !experiment.run.name.empty() && experiment.run.name != fs::path(config).stem().string();
+    return named || by_config ? "" : run_name_for(experiment.data.path);
+  }
+
   explicit Asked(const ConfigArguments& arguments)
       : config(arguments.file().string()), overrides(arguments.overrides()), experiment(arguments.load()) {
     if (!config.empty()) return;
     config = default_config();
+    if (!fs::exists(config)) return;
     if (experiment.data.type == SourceType::kPairs) {
       experiment = load_experiment(config, overrides);
     } else if (experiment.data.classes.empty()) {
@@ -114,17 +157,21 @@ std::string normalisation_text(const NormalizeConfig& asked, const NormalizeConf
 }
 
 // What the files are, what they are taken for, and which other ways there are to take them.
-void print_files(const DataAdvice& advice, const NormalizeConfig& decided, const std::vector<std::string>& notes) {
+void print_files(const DataAdvice& advice, const DataConfig& given, const Reading& reading) {
+  const MaskLook& masks = advice.masks;
   if (!advice.images.empty())
     fmt::print("images: {}{}\n", printable(describe_images(advice.images)),
-               normalisation_text(advice.config.normalize, decided));
-  if (advice.masks.masks > 0) {
-    fmt::print("masks: {} {} in {} {}{}\n", advice.masks.coloured ? "colours" : "values",
-               advice.masks.too_many ? "of more kinds than can be shown" : list_values(advice.masks), advice.masks.masks,
-               plural(advice.masks.masks, "mask"), advice.labels.reading.empty() ? "" : ": " + advice.labels.reading);
+               normalisation_text(advice.config.normalize, reading.decided));
+  if (masks.masks > 0) {
+    const std::string expected = advice.labels.needed && !given.classes.empty()
+                                     ? fmt::format(", where the config has {} classes", given.classes.size())
+                                     : "";
+    fmt::print("masks: {} {} in {} {}{}{}\n", masks.coloured ? "colours" : "values",
+               masks.too_many ? "of more kinds than can be shown" : list_values(masks), masks.masks,
+               plural(masks.masks, "mask"), expected, advice.labels.reading.empty() ? "" : ": " + advice.labels.reading);
   }
   for (const std::string& other : advice.labels.others) fmt::print("  {}\n", printable(other));
-  for (const std::string& note : notes) fmt::print("note: {}\n", printable(note));
+  for (const std::string& note : reading.notes) fmt::print("note: {}\n", printable(note));
 }
 
 std::string verdict(const DataAdvice& advice, const std::vector<Checked>& checked) {
@@ -149,35 +196,15 @@ int check_data(const CheckArguments& arguments) {
   const int threads = loader_threads(asked.experiment.data.threads, 1);
   const bool names_given = sets(asked.overrides, "data.classes");
   DataAdvice advice = advise_data(asked.experiment, names_given, threads);
-  std::vector<Checked> checked;
-  size_t faults = 0;
-  std::vector<std::string> notes;
-  NormalizeConfig decided = advice.config.normalize;
-  // A mistake in the labels that no setting mends leaves nothing to read by.
-  if (advice.labels.mistake.empty() || !advice.config.classes.empty() || advice.config.labels.binary) {
-    for (const Split split : arguments.splits) {
-      const DatasetPtr dataset = make_dataset(advice.config, split);
-      if (checked.empty()) {
-        const DataLook look = look_at_data(*dataset, kSamplesLookedAt, asked.experiment.train.seed, threads);
-        decided = decided_normalize(advice.config, facts_of(look.images));
-        notes = range_notes(look.images, decided);
-      }
-      checked.push_back({split, examine(*dataset, advice.config, split), dataset->classes()});
-      faults += checked.back().report.faults.size();
-    }
-  }
-  // Values that only masks beyond the look have.
-  const auto about_values = [](const Checked& one) {
-    const auto groups = group_faults(one.report.faults);
-    return std::any_of(groups.begin(), groups.end(), [](const FaultGroup& group) { return group.about_values; });
-  };
-  if (!advice.labels.needed && std::any_of(checked.begin(), checked.end(), about_values))
+  Reading reading = read_all(advice, arguments.splits, asked.experiment.train.seed, threads);
+  if (!advice.labels.needed && has_unknown_values(reading)) {  // that only masks beyond the look have
     advice = advise_data(asked.experiment, names_given, threads, /*all_masks=*/true);
+    if (advice.labels.mistake.empty()) reading = read_all(advice, arguments.splits, asked.experiment.train.seed, threads);
+  }
+  const std::vector<Checked>& checked = reading.checked;
 
   std::vector<std::string> added = advice.keys;
-  const std::string name = run_name_for(asked.experiment.data.path);
-  if (!name.empty() && !sets(asked.overrides, "run.name") && !sets(asked.overrides, "run.dir"))
-    added.push_back("run.name=" + name);
+  if (const std::string name = asked.run_name(); !name.empty()) added.push_back("run.name=" + name);
   const std::string program = program_invocation_name;
   const std::string command =
       train_command(program.find('/') == std::string::npos ? "tessera" : program, asked.config, asked.overrides, added);
@@ -189,7 +216,7 @@ int check_data(const CheckArguments& arguments) {
     for (const Checked& one : checked) all[std::string(name_of(one.split))] = report_json(one.report, one.classes);
     if (shared) all["shared_images"] = to_json(*shared);
     all["images"] = facts_of(advice.images);
-    all["notes"] = notes;
+    all["notes"] = reading.notes;
     all["advice"] = {{"needed", advice.needed()},        {"keys", advice.keys},
                      {"reading", advice.labels.reading}, {"others", advice.labels.others},
                      {"mistake", advice.labels.mistake}, {"command", command}};
@@ -197,12 +224,12 @@ int check_data(const CheckArguments& arguments) {
   } else {
     for (const Checked& one : checked) print_report(one, advice, arguments.all);
     if (shared) print_shared(*shared, checked[1].report.images.size());
-    print_files(advice, decided, notes);
+    print_files(advice, asked.experiment.data, reading);
     fmt::print("{}\n", printable(verdict(advice, checked)));
     if (advice.labels.mistake.empty()) fmt::print("  {}\n", command);
   }
   if (advice.needed()) return 2;
-  return faults == 0 ? 0 : 1;
+  return std::all_of(checked.begin(), checked.end(), [](const Checked& one) { return one.report.faults.empty(); }) ? 0 : 1;
 }
 
 }  // namespace tessera

@@ -9,10 +9,14 @@ namespace {
 
 // The reason without what is the sample's own: paths, its name, numbers.
 std::string kind_of(const SampleFault& fault) {
-  std::istringstream words(fault.reason);
+  constexpr size_t kNoWord = 3;  // shorter names may be part of any word
+  std::string reason = fault.reason;
+  for (size_t at = 0; fault.id.size() >= kNoWord && (at = reason.find(fault.id)) != std::string::npos;)
+    reason.erase(at, fault.id.size());
+  std::istringstream words(reason);
   std::string kind;
   for (std::string word; words >> word;) {
-    if (word.find('/') != std::string::npos || word.find(fault.id) != std::string::npos) continue;
+    if (word.find('/') != std::string::npos) continue;
     bool in_number = false;
     for (const char c : word) {
       const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
