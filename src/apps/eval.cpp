@@ -4,21 +4,26 @@
 #include "apps/command.h"
 #include "apps/output_file.h"
 #include "apps/ranks.h"
+#include "core/cpu_budget.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
+#include "data/check/data_look.h"
 #include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 #include "infer/data_notes.h"
 #include "infer/evaluator.h"
+#include "infer/other_images.h"
 #include "infer/rank_consensus.h"
 #include "infer/trained_model.h"
 
 namespace tessera {
 namespace {
+
+constexpr int64_t kImagesCompared = 8;  // with those of training
 
 struct EvalArguments {
   std::string weights, output;
@@ -90,8 +95,15 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   if (world.is_first()) log_info("{}", trained.title());
   const Split split = arguments.measured();
   const DatasetPtr dataset = open_data(experiment.data, split);
-  if (world.is_first()) announce_data(experiment.data, {{split, dataset}});
-  if (world.is_first()) warn_of_other_images(trained, *dataset, arguments);
+  if (world.is_first()) {
+    announce_data(experiment.data, {{split, dataset}});
+    warn_of_other_images(trained, *dataset, arguments);
+    const DataLook look = look_at_data(*dataset, kImagesCompared, experiment.train.seed,
+                                       loader_threads(experiment.data.threads, world.spec.local_world_size));
+    const ImageFacts facts = facts_of(look, *dataset, experiment.data, experiment.train.seed);
+    if (const std::string how = unlike_training(trained.images, facts); !how.empty())
+      log_warn("the images are not like those of training: {}", how);
+  }
   TSR_CHECK(dataset->classes().names == trained.classes.names,
             "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
             trained.classes.size(), dataset->classes().size());

@@ -21,6 +21,7 @@
 #include "data/decode/decode.h"
 #include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
+#include "infer/other_images.h"
 #include "infer/too_large.h"
 #include "infer/trained_model.h"
 
@@ -39,7 +40,8 @@ struct Loaded {
   Image original = {};  // for an overlay
   Sample sample = {};
   std::string error = {};
-  bool again = false;  // there was no memory for it beside others
+  ImageFacts facts = {};  // of the first images
+  bool again = false;     // there was no memory for it beside others
 };
 
 // The number, among the images of all ranks, of a rank's own.
@@ -84,6 +86,18 @@ void check_masks_are_kept(const DataConfig& data, const fs::path& output) {
   }
 }
 
+// What an image is like; `image` as the model reads it, which may have lost its colours.
+ImageFacts stored_facts(const std::vector<uint8_t>& bytes, const Image& image, const DataConfig& data) {
+  const ImageLook read = look_at_image("", image);
+  ImageFacts facts = facts_of(std::span(&read, 1));
+  if (data.channels != 1) return facts;
+  DecodeOptions options = decode_options(data);
+  options.channels = 0;
+  const ImageLook stored = look_at_image("", decode_image(bytes, options));
+  facts.channels = stored.channels;
+  return facts;
+}
+
 // Returns how many images of all ranks could not be read or do not fit into memory.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
   const std::vector<ImageJob> jobs = own_jobs(world, arguments);
@@ -104,11 +118,14 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   const Predictor predictor = trained.predictor();
   const int threads = loader_threads(data.threads, world.spec.local_world_size);
+  ImageWatch watch(trained.images);
   const auto load = [&](int64_t i) {
     Loaded loaded;
     try {
       const ImageJob& job = jobs[static_cast<size_t>(i)];
-      Image image = decode_image(read_bytes(job.image), decode_options(data));
+      const std::vector<uint8_t> bytes = read_bytes(job.image);
+      Image image = decode_image(bytes, decode_options(data));
+      if (watch.wants(i)) loaded.facts = stored_facts(bytes, image, data);
       const Size size = image.size();
       if (arguments.results.overlay) loaded.original = image;
       loaded.sample = {job.name.string(), std::move(image), std::nullopt, whole_image(size)};
@@ -155,6 +172,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     Loaded loaded = loads.next().value();
     if (loaded.again) loaded = load_alone(static_cast<int64_t>(i));
     const Image& image = loaded.sample.image;
+    if (const std::string odd = watch.look(jobs[i].image.string(), loaded.facts); !odd.empty()) log_warn("{}", odd);
     if (!loaded.error.empty()) {
       ++failed;
       log_error("{}: {}", printable(jobs[i].image.string()), printable(loaded.error));

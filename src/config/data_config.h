@@ -102,30 +102,48 @@ void describe(V& v, SyntheticConfig& c) {
   v.field("seed", c.seed, "image i is a function of (seed, split, i)", at_least(0));
 }
 
-enum class NormalizeMode { kFixed, kPerImage, kPercentile };
+enum class NormalizeMode { kAuto, kFixed, kPerImage, kPercentile, kRange };
 template <>
 struct EnumNames<NormalizeMode> {
-  static constexpr std::array<std::string_view, 3> names = {"fixed", "per_image", "percentile"};
+  static constexpr std::array<std::string_view, 5> names = {"auto", "fixed", "per_image", "percentile", "range"};
 };
 
 struct NormalizeConfig {
-  NormalizeMode mode = NormalizeMode::kFixed;
+  NormalizeMode mode = NormalizeMode::kAuto;
   std::vector<double> mean = {0.485, 0.456, 0.406};
   std::vector<double> std = {0.229, 0.224, 0.225};
   double low = 0.01;
   double high = 0.99;
+  std::vector<double> low_value;
+  std::vector<double> high_value;
+  friend bool operator==(const NormalizeConfig&, const NormalizeConfig&) = default;
 };
 template <class V>
 void describe(V& v, NormalizeConfig& c) {
-  v.field("mode", c.mode,
-          "fixed: (x - mean) / std; per_image: each image to mean 0, variance 1; percentile: low..high to 0..1, then fixed");
+  v.field(
+      "mode", c.mode,
+      "fixed: (x - mean) / std of x scaled by the depth's largest value; range: low_value..high_value to 0..1, then fixed; "
+      "per_image: each image to mean 0, variance 1; percentile: low..high of each image to 0..1, then fixed; auto: decided "
+      "when the run starts, and kept in it: fixed for 8-bit grey and RGB images and where mean or std is set, else range by "
+      "percentiles of the training images");
   v.field(
       "mean", c.mean,
-      "of pixel values scaled to 0..1; one value or one per channel. With mode fixed new pixels of padding and rotation get "
-      "it, and so become 0; else they are black");
-  v.field("std", c.std, "of pixel values scaled to 0..1; one value or one per channel", positive());
-  v.field("low", c.low, "percentile that becomes 0", between(0, 1));
-  v.field("high", c.high, "percentile that becomes 1", between(0, 1));
+      "of pixel values scaled to 0..1; one value or one per channel; the default is ImageNet's, of other than 3 channels its "
+      "average 0.449. With mode fixed and range new pixels of padding and rotation get it, and so become 0; else they are "
+      "black");
+  v.field("std", c.std, "of pixel values scaled to 0..1; one value or one per channel; default as for mean (0.226)",
+          positive());
+  v.field("low", c.low, "mode percentile: share of an image's values below what becomes 0", between(0, 1));
+  v.field("high", c.high, "mode percentile: share of an image's values below what becomes 1", between(0, 1));
+  v.field("low_value", c.low_value, "mode range: the value, as in the files, that becomes 0; one or one per channel");
+  v.field("high_value", c.high_value,
+          "mode range: the value, as in the files, that becomes 1; one or one per channel. Values beyond are not clipped");
+}
+
+// Whether new pixels get the mean and every pixel is normalised without a look at others. What auto stands for is decided
+// before pixels come: left to itself it is fixed.
+inline bool acts_per_pixel(NormalizeMode mode) {
+  return mode == NormalizeMode::kFixed || mode == NormalizeMode::kRange || mode == NormalizeMode::kAuto;
 }
 
 // What is taken of files that hold more than one picture; z and t as parse_plane_choice reads them.

@@ -160,5 +160,18 @@ TEST(Experiment, ASampleIsMixedInOneWayAtMostAndNeedsAnother) {
   EXPECT_THROW(load_experiment("", {"train.mixup.alpha=0.2", "train.batch_size=1"}), UsageError);
 }
 
+// P8: one channel must not need more than to be asked for.
+TEST(Experiment, MeanAndStdFollowTheNumberOfChannels) {
+  const NormalizeConfig rgb = load_experiment("", {}).data.normalize,
+                        grey = load_experiment("", {"data.channels=1"}).data.normalize;
+  EXPECT_EQ(rgb.mode, NormalizeMode::kAuto);
+  EXPECT_EQ(rgb.mean, (std::vector<double>{0.485, 0.456, 0.406}));
+  EXPECT_EQ(grey.mean, (std::vector<double>{0.449}));
+  EXPECT_EQ(grey.std, (std::vector<double>{0.226}));
+  const NormalizeConfig own = load_experiment("", {"data.channels=5", "data.normalize.mean=[0.1]"}).data.normalize;
+  EXPECT_EQ(own.mean, (std::vector<double>{0.1}));
+  EXPECT_EQ(own.std, (std::vector<double>{0.226}));
+}
+
 }  // namespace
 }  // namespace tessera

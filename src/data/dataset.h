@@ -39,6 +39,9 @@ class Dataset {
     return nothing_to_say;
   }
 
+  // The file of a sample's mask; empty where it has none of its own.
+  virtual std::filesystem::path mask_file(int64_t /*index*/) const { return {}; }
+
   // Throws UsageError when a look at some samples shows that what the config says of their labels cannot be meant.
   virtual void check_labels() const {}
 };

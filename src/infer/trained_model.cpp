@@ -57,8 +57,15 @@ TrainedModel load_trained(const std::filesystem::path& given, const std::vector<
   load_model_state(*model, weights);
   if (experiment.train.channels_last) use_channels_last(*model);
   model->eval();
-  return {folder, experiment, checkpoint.classes, checkpoint.samples, checkpoint.state.step, &weights == &checkpoint.average,
-          model,  device};
+  return {folder,
+          experiment,
+          checkpoint.classes,
+          checkpoint.samples,
+          checkpoint.images,
+          checkpoint.state.step,
+          &weights == &checkpoint.average,
+          model,
+          device};
 }
 
 std::string TrainedModel::title() const {

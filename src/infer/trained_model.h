@@ -18,6 +18,7 @@ struct TrainedModel {
   Experiment experiment;
   ClassTable classes;
   SampleNames samples;  // of its run
+  ImageFacts images;    // that it was trained on
   int64_t step = 0;
   bool averaged = false;  // its weights are the moving average, see eval.weights
   ModelPtr model;

@@ -235,7 +235,7 @@ void Trainer::save() {
   const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
     const Checkpoint checkpoint{model_state(*model_),         optimizer, average, state_, train_set_->classes(),
-                                experiment_yaml(experiment_), samples_};
+                                experiment_yaml(experiment_), samples_,  images_};
     try {
       store_->save(checkpoint);
     } catch (const Error& e) {

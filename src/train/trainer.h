@@ -82,6 +82,7 @@ class Trainer {
   std::optional<TorchSettings> settings_;
   DatasetPtr train_set_, val_set_;
   SampleNames samples_;  // of the first rank
+  ImageFacts images_;    // of the training set
   Pipeline train_pipeline_;
   std::unique_ptr<Quarantine> train_quarantine_;
   ModelPtr model_;

@@ -14,6 +14,7 @@
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/rank_consensus.h"
+#include "infer/run_images.h"
 #include "tensor/device.h"
 #include "train/pretrained.h"
 #include "train/rank_weights.h"
@@ -91,6 +92,9 @@ void Trainer::open_data() {
   TSR_CHECK_USAGE(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
                   "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
                   experiment_.model.num_classes, num_classes);
+  const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_);
+  experiment_.data.normalize = images.normalize;
+  images_ = images.facts;
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
@@ -140,6 +144,7 @@ void Trainer::load_state() {
   optimizer_state_ = checkpoint->optimizer;
   average_state_ = checkpoint->average;
   state_ = checkpoint->state;
+  images_ = checkpoint->images;
   resumed_ = true;
 }
 

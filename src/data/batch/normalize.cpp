@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "core/error.h"
 #include "kernels/common/fused.h"
 #include "kernels/pixels/normalize_pixels.h"
 #include "tensor/upload.h"
@@ -17,9 +18,13 @@ at::Tensor per_channel(const std::vector<double>& values, const at::Tensor& like
 }  // namespace
 
 at::Tensor normalize_images(const at::Tensor& images, float max_value, const NormalizeConfig& config, at::ScalarType type) {
+  TSR_CHECK(
+      config.mode != NormalizeMode::kRange || max_value == 1,
+      "images of data.normalize.mode=range must come through make_pipeline, which scales them; these have the range 0..{}",
+      max_value);
   const at::ScalarType compute = type == at::kDouble ? at::kDouble : at::kFloat;
   const bool fused = use_fused(images) && can_normalize_pixels(images);
-  if (fused && config.mode == NormalizeMode::kFixed) return normalize_pixels(images, max_value, config.mean, config.std, type);
+  if (fused && acts_per_pixel(config.mode)) return normalize_pixels(images, max_value, config.mean, config.std, type);
   at::Tensor x = images.to(compute);
   if (config.mode == NormalizeMode::kPerImage) {
     const at::Tensor flat = x.flatten(1);

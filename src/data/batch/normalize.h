@@ -8,6 +8,7 @@ namespace tessera {
 
 // Pixels to network input, on the device of `images`: (N, H, W, C) bytes or floats to (N, C, H, W) of type `type`, stored
 // channels-last. The same function serves training, evaluation and prediction.
+// Images of mode range are scaled to 0..1 already, by Rescale. Mode auto, which a run decides about before, is fixed here.
 at::Tensor normalize_images(const at::Tensor& images, float max_value, const NormalizeConfig& config, at::ScalarType type);
 
 }  // namespace tessera

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "core/error.h"
+
 namespace tessera {
 namespace {
 
@@ -14,6 +16,19 @@ TEST(NormalizeImages, FixedIsMeanAndStdOfScaledPixelsInChannelsLast) {
   EXPECT_TRUE(x.is_contiguous(at::MemoryFormat::ChannelsLast));
   const at::Tensor expected = torch::tensor({-1.0, 1.0, -0.6, 3.0, -1.0, 0.6}, torch::kDouble).view({1, 2, 1, 3});
   EXPECT_TRUE(torch::allclose(x, expected, 1e-12, 1e-12));
+}
+
+// Mode auto that nobody decided about, and mode range, whose images come scaled, are fixed to the bit.
+TEST(NormalizeImages, AutoAndRangeAreFixed) {
+  const at::Tensor images = torch::randint(0, 256, {1, 5, 7, 3}, torch::kUInt8);
+  NormalizeConfig config{.mode = NormalizeMode::kFixed};
+  const at::Tensor fixed = normalize_images(images, 255, config, at::kFloat), scaled = images.to(at::kFloat) / 255;
+  const at::Tensor of_floats = normalize_images(scaled, 1, config, at::kFloat);
+  config.mode = NormalizeMode::kAuto;
+  EXPECT_TRUE(normalize_images(images, 255, config, at::kFloat).equal(fixed));
+  config.mode = NormalizeMode::kRange;
+  EXPECT_TRUE(normalize_images(scaled, 1, config, at::kFloat).equal(of_floats));
+  EXPECT_THROW(normalize_images(images, 255, config, at::kFloat), Error);  // past make_pipeline
 }
 
 TEST(NormalizeImages, PerImageDoesNotLookAtTheOthers) {

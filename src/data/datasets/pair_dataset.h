@@ -21,6 +21,7 @@ class PairDataset : public Dataset {
   std::string id(int64_t index) const override { return pairs_.at(static_cast<size_t>(index)).stem; }
   const ClassTable& classes() const override { return classes_; }
   fs::path image_file(int64_t index) const override { return pairs_.at(static_cast<size_t>(index)).image; }
+  fs::path mask_file(int64_t index) const override { return pairs_.at(static_cast<size_t>(index)).mask; }
   const DataOrigin& origin() const override { return origin_; }
   void check_labels() const override;  // see refuse_unmarked_objects
 

@@ -77,6 +77,16 @@ void stretch(Image& image, int bits) {
   for (uint8_t& v : image.bytes()) v = static_cast<uint8_t>(v * factor);
 }
 
+// Transparency is no channel, and ink and palettes are colours.
+int shown_channels(const Raster& raster) {
+  switch (raster.kind) {
+    case ColorKind::kGrey:
+    case ColorKind::kGreyAlpha: return 1;
+    case ColorKind::kStack: return raster.image.channels;
+    default: return 3;
+  }
+}
+
 template <class T>
 Image converted(Image image, ColorKind kind, int channels, const StackShape& stack) {
   if (channels == image.channels) return image;
@@ -92,6 +102,7 @@ Image converted(Image image, ColorKind kind, int channels, const StackShape& sta
 }  // namespace
 
 Image to_channels(Raster raster, int channels) {
+  if (channels == 0) channels = shown_channels(raster);
   if (raster.kind == ColorKind::kPalette) {
     raster.image = looked_up(raster);
     raster.kind = ColorKind::kRgb;

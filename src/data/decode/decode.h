@@ -9,7 +9,8 @@
 namespace tessera {
 
 struct DecodeOptions {
-  int channels = 3;  // 1 grey, 3 RGB, other: as in the file, which must have that many (pages of a TIFF count)
+  int channels = 3;  // 1 grey, 3 RGB, 0 what the file shows (grey 1, colours 3, pages of a TIFF
+                     // all of them), other: as in the file, which must have that many (pages of a TIFF count)
   bool exif_orientation =
       true;  // turn JPEGs, PNGs and WebPs as their EXIF tag says; a TIFF's own Orientation tag is always followed
   uint64_t max_pixels = kMaxPixels;  // a file that says it has more is refused before memory is taken

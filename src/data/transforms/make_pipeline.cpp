@@ -12,6 +12,7 @@
 #include "data/transforms/pad.h"
 #include "data/transforms/photometric.h"
 #include "data/transforms/random_crop.h"
+#include "data/transforms/rescale.h"
 #include "data/transforms/resize.h"
 #include "data/transforms/rotate.h"
 #include "data/transforms/scale_jitter.h"
@@ -89,8 +90,14 @@ Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& 
 }
 
 Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors) {
-  const bool fixed = config.normalize.mode == NormalizeMode::kFixed;
-  return make_pipeline(transforms_of(config, split), fixed ? config.normalize.mean : Fill{}, colors);
+  const NormalizeConfig& normalize = config.normalize;
+  Pipeline pipeline =
+      make_pipeline(transforms_of(config, split), acts_per_pixel(normalize.mode) ? normalize.mean : Fill{}, colors);
+  // First, so that padding, brightness and all that follows speak of shares of the range that was chosen.
+  if (normalize.mode == NormalizeMode::kRange) {
+    pipeline.insert(pipeline.begin(), std::make_unique<Rescale>(normalize.low_value, normalize.high_value));
+  }
+  return pipeline;
 }
 
 void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw) {

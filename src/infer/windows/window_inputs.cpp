@@ -19,7 +19,7 @@ WindowInputs::WindowInputs(const at::Tensor& images, const WindowGrid& grid, Inp
     : grid_(grid),
       format_(std::move(format)),
       device_(device),
-      by_window_(format_.normalize.mode == NormalizeMode::kFixed),
+      by_window_(acts_per_pixel(format_.normalize.mode)),
       pixels_(images) {
   if (!by_window_) {
     pixels_ = normalized(upload(images, device_), format_).permute({0, 2, 3, 1});

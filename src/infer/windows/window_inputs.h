@@ -15,9 +15,9 @@ struct InputFormat {
   at::ScalarType type = at::kFloat;
 };
 
-// Windows of images at their own scale, cut out and normalised for the network. Fixed mean and std act per pixel, so windows
-// are normalised one by one: a whole image as float takes four times its bytes. Other statistics are those of a whole image,
-// which is normalised before it is cut.
+// Windows of images at their own scale, cut out and normalised for the network. A fixed mean, std and range act per pixel, so
+// windows are normalised one by one: a whole image as float takes four times its bytes. Other statistics are those of a whole
+// image, which is normalised before it is cut.
 class WindowInputs {
  public:
   // images: (N, H, W, C). All windows have the grid's size.

@@ -1,4 +1,4 @@
-#include "data/datasets/data_check.h"
+#include "data/check/data_check.h"
 
 #include <xxhash.h>
 
@@ -12,6 +12,8 @@
 #include <unordered_map>
 
 #include "core/name_list.h"
+#include "data/check/image_look.h"
+#include "data/check/range_notes.h"
 
 namespace tessera {
 namespace {
@@ -48,12 +50,6 @@ void measure_pixels(const std::vector<T>& pixels, const Image& image, Facts& fac
     facts.sum_of_squares.push_back(static_cast<double>(squares[c]) / (top * top));
   }
   facts.hash = XXH3_64bits_withSeed(pixels.data(), pixels.size() * sizeof(T), static_cast<XXH64_hash_t>(image.width));
-}
-
-std::string depth_of(const Image& image) {
-  if (image.is_bytes()) return "8-bit";
-  if (image.max_value == 1.0F) return "float";
-  return image.max_value == 65535.0F ? "16-bit" : fmt::format("with values up to {:.0f}", image.max_value);
 }
 
 Facts measure(const Sample& sample, int num_classes) {
@@ -160,24 +156,15 @@ void warn_about_classes(const Dataset& dataset, const std::vector<Facts>& all, D
 // The loader stacks samples as they are stored and refuses a batch of several depths, which a random order brings about
 // sooner or later.
 void warn_about_depths(const Dataset& dataset, const std::vector<Facts>& all, DataReport& report) {
-  struct Kind {
-    int64_t images = 0;
-    size_t first = 0;
-  };
-  std::map<std::string, Kind> kinds;
+  std::vector<std::pair<std::string, std::string>> depths;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].fault) continue;
-    Kind& kind = kinds[all[i].depth];
-    if (kind.images++ == 0) kind.first = i;
+    if (!all[i].fault) depths.emplace_back(all[i].depth, dataset.id(static_cast<int64_t>(i)));
   }
-  if (kinds.size() < 2) return;
-  std::vector<std::string> parts;
-  for (const auto& [depth, kind] : kinds) {
-    parts.push_back(fmt::format("{} {} (first: {})", kind.images, depth, dataset.id(static_cast<int64_t>(kind.first))));
+  if (const std::string several = several_depths(depths); !several.empty()) {
+    report.warnings.push_back(fmt::format(
+        "the images have different depths: {}; training will refuse to mix them in a batch: convert all to one depth",
+        several));
   }
-  report.warnings.push_back(
-      fmt::format("the images have different depths: {}; training will refuse to mix them in a batch: convert all to one depth",
-                  fmt::join(parts, ", ")));
 }
 
 void warn_about_duplicates(DataReport& report) {

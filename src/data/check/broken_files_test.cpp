@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "data/datasets/data_check.h"
+#include "data/check/data_check.h"
 #include "data/datasets/dataset_factory.h"
 #include "support/fixtures.h"
 #include "support/handmade_files.h"

@@ -1,4 +1,4 @@
-#include "data/datasets/data_check.h"
+#include "data/check/data_check.h"
 
 #include <gtest/gtest.h>
 
@@ -6,53 +6,18 @@
 #include <stdexcept>
 
 #include "data/datasets/synthetic.h"
-#include "support/samples.h"
+#include "support/fixed_dataset.h"
 
 namespace tessera {
 namespace {
 
-// Samples kept in memory; one without pixels is a bad one.
-class FixedDataset : public Dataset {
- public:
-  explicit FixedDataset(std::vector<Sample> samples) : samples_(std::move(samples)) {
-    classes_.names = {"background", "a", "b"};
-    classes_.palette = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}};
-  }
-  int64_t size() const override { return static_cast<int64_t>(samples_.size()); }
-  Sample get(int64_t i) const override {
-    const Sample& sample = samples_.at(static_cast<size_t>(i));
-    if (sample.id == "too large") throw std::bad_alloc();
-    if (sample.id == "odd") throw std::runtime_error("not foreseen");
-    if (sample.image.count() == 0) throw BadSample(sample.id, "cut off");
-    return sample;
-  }
-  std::string id(int64_t i) const override { return samples_.at(static_cast<size_t>(i)).id; }
-  const ClassTable& classes() const override { return classes_; }
-
- private:
-  std::vector<Sample> samples_;
-  ClassTable classes_;
-};
-
-// One row: pixel values and labels given.
-Sample row(const std::string& id, std::vector<uint8_t> values, std::vector<int16_t> labels) {
-  Sample sample;
-  sample.id = id;
-  sample.image = Image(1, static_cast<int>(values.size()), 1);
-  sample.image.bytes() = std::move(values);
-  sample.labels = LabelMap(1, static_cast<int>(labels.size()));
-  sample.labels->labels = std::move(labels);
-  return sample;
-}
-
-Sample bad(const std::string& id) {
-  Sample sample;
-  sample.id = id;
-  return sample;
-}
+using testing::bad_sample;
+using testing::FixedDataset;
+using testing::row_sample;
 
 TEST(DataCheck, WhateverGoesWrongWithOneSampleIsItsFault) {
-  const DataReport report = check_dataset(FixedDataset({bad("too large"), bad("odd"), row("z", {255, 0}, {0, 0})}), 2, {});
+  const DataReport report =
+      check_dataset(FixedDataset({bad_sample("too large"), bad_sample("odd"), row_sample("z", {255, 0}, {0, 0})}), 2, {});
   ASSERT_EQ(report.faults.size(), 2U);
   EXPECT_EQ(report.faults[0].id, "too large");
   EXPECT_NE(report.faults[0].reason.find("not enough memory"), std::string::npos);
@@ -61,7 +26,8 @@ TEST(DataCheck, WhateverGoesWrongWithOneSampleIsItsFault) {
 }
 
 TEST(DataCheck, CountsWorkedOutByHand) {
-  const FixedDataset data({row("x", {0, 255, 255, 0}, {0, 1, 1, -1}), bad("y"), row("z", {255, 0}, {0, 0})});
+  const FixedDataset data(
+      {row_sample("x", {0, 255, 255, 0}, {0, 1, 1, -1}), bad_sample("y"), row_sample("z", {255, 0}, {0, 0})});
   const DataReport report = check_dataset(data, 2, {});
   EXPECT_EQ(report.checked, 3);
   ASSERT_EQ(report.faults.size(), 1U);
@@ -82,35 +48,37 @@ TEST(DataCheck, CountsWorkedOutByHand) {
 }
 
 TEST(DataCheck, NamesDuplicates) {
-  const FixedDataset data(
-      {row("x", {1, 2}, {0, 1}), row("y", {1, 3}, {0, 2}), row("z", {1, 2}, {0, 2}), row("w", {9, 9}, {-1, -1})});
+  const FixedDataset data({row_sample("x", {1, 2}, {0, 1}), row_sample("y", {1, 3}, {0, 2}), row_sample("z", {1, 2}, {0, 2}),
+                           row_sample("w", {9, 9}, {-1, -1})});
   EXPECT_EQ(check_dataset(data, 1, {}).warnings,
             (std::vector<std::string>{"1 of 4 images (25.0 %) have no labelled pixel and teach nothing",
                                       "x and z are the same image"}));
 }
 
 TEST(DataCheck, NamesImagesThatTwoSplitsShare) {
-  const FixedDataset train({row("x", {1, 2}, {0, 1}), bad("y"), row("z", {5, 6}, {0, 1}), row("same", {5, 6}, {0, 1})});
-  const FixedDataset val({row("a", {5, 6}, {1, 1}), row("b", {5, 7}, {0, 1}), row("c", {1, 2}, {0, 1}), bad("d")});
+  const FixedDataset train(
+      {row_sample("x", {1, 2}, {0, 1}), bad_sample("y"), row_sample("z", {5, 6}, {0, 1}), row_sample("same", {5, 6}, {0, 1})});
+  const FixedDataset val(
+      {row_sample("a", {5, 6}, {1, 1}), row_sample("b", {5, 7}, {0, 1}), row_sample("c", {1, 2}, {0, 1}), bad_sample("d")});
   const DataReport of_train = check_dataset(train, 2, {}), of_val = check_dataset(val, 2, {});
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   EXPECT_EQ(shared_images(of_train, of_val), (Pairs{{"z", "a"}, {"x", "c"}}));
-  EXPECT_TRUE(shared_images(of_train, check_dataset(FixedDataset({bad("d")}), 1, {})).empty());
+  EXPECT_TRUE(shared_images(of_train, check_dataset(FixedDataset({bad_sample("d")}), 1, {})).empty());
 }
 
 TEST(DataCheck, WarnsOfMixedDepths) {
-  Sample deep = row("deep", {0, 0}, {0, 2});
+  Sample deep = row_sample("deep", {0, 0}, {0, 2});
   deep.image.pixels = std::vector<float>{65535.0F, 0.0F};
   deep.image.max_value = 65535.0F;
   const std::vector<std::string> warnings =
-      check_dataset(FixedDataset({row("x", {1, 2}, {0, 1}), deep, row("z", {5, 6}, {0, 1})}), 1, {}).warnings;
+      check_dataset(FixedDataset({row_sample("x", {1, 2}, {0, 1}), deep, row_sample("z", {5, 6}, {0, 1})}), 1, {}).warnings;
   EXPECT_EQ(warnings, (std::vector<std::string>{
                           "the images have different depths: 1 16-bit (first: deep), 2 8-bit (first: x); training will refuse "
                           "to mix them in a batch: convert all to one depth"}));
 }
 
 TEST(DataCheck, FloatImagesAreScaledByTheirRange) {
-  Sample sample = row("x", {0, 0}, {0, 1});
+  Sample sample = row_sample("x", {0, 0}, {0, 1});
   sample.image.pixels = std::vector<float>{65535.0F, 0.0F};
   sample.image.max_value = 65535.0F;
   const DataReport report = check_dataset(FixedDataset({sample}), 1, {});
@@ -139,7 +107,7 @@ TEST(DataCheck, ThreadsDoNotChangeTheReport) {
 }
 
 TEST(DataCheck, AnErrorThatIsNoSamplesEndsIt) {
-  const FixedDataset data({bad("x"), bad("y")});
+  const FixedDataset data({bad_sample("x"), bad_sample("y")});
   EXPECT_THROW(check_dataset(data, 3, [](int64_t) { fail("the terminal is gone"); }), Error);
   EXPECT_EQ(check_dataset(FixedDataset({}), 3, {}).checked, 0);
 }
