@@ -29,7 +29,8 @@ LabelMap without_unlabelled(LabelMap predicted, const LabelMap& truth) {
 }  // namespace
 
 int boundary_width(Size image, double ratio) {
-  return std::max(1, static_cast<int>(std::nearbyint(ratio * std::hypot(image.height, image.width))));
+  const double height = image.height, width = image.width;
+  return std::max(1, static_cast<int>(std::nearbyint(ratio * std::sqrt(height * height + width * width))));
 }
 
 std::vector<uint8_t> boundary_pixels(const LabelMap& map, int width) {
