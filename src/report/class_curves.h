@@ -10,6 +10,6 @@ namespace tessera {
 // each.
 std::optional<Curve> class_curve(const RunHistory& history);
 
-inline constexpr size_t kMaxClassPoints = 20'000;
+inline constexpr size_t kMaxClassPoints = 10'000;
 
 }  // namespace tessera

@@ -70,7 +70,10 @@ ClassEntry read_class(const json& entry) {
     found.objects = ObjectEntry{.labelled = integer(*objects, "labelled", 0),
                                 .predicted = integer(*objects, "predicted", 0),
                                 .matched = integer(*objects, "matched", 0),
+                                .precision = number(entry, "object_precision"),
+                                .recall = number(entry, "object_recall"),
                                 .f1 = number(entry, "object_f1"),
+                                .segmentation_quality = number(entry, "segmentation_quality"),
                                 .panoptic_quality = number(entry, "panoptic_quality")};
   }
   return found;

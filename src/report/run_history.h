@@ -29,7 +29,10 @@ struct ObjectEntry {
   int64_t labelled = 0;
   int64_t predicted = 0;
   int64_t matched = 0;
+  double precision = kNoValue;
+  double recall = kNoValue;
   double f1 = kNoValue;
+  double segmentation_quality = kNoValue;
   double panoptic_quality = kNoValue;
 };
 

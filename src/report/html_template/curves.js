@@ -94,10 +94,12 @@ function scales(curve, range, log) {
   const ticks = { color: theme.color("quiet"), padding: 7, maxRotation: 0, autoSkipPadding: 18, font: { size: 11 } };
   const share = (value) => Number((100 * value).toFixed(1)) + " %";
   const aboveZero = curve.series.every((s) => s.y.every((y) => y === null || y >= 0));
+  // Shares near nothing would else get an axis that goes below it.
+  const nearZero = curve.percent && curve.series.some((s) => !s.hidden && s.y.some((y) => y !== null && y < 0.1));
   const all = {
     x: { type: "linear", ...range, grid: { ...grid, display: false }, ticks: { ...ticks, callback: (value) => compact.format(value) } },
     y: {
-      type: log ? "logarithmic" : "linear", grid, beginAtZero: aboveZero && !log && !curve.percent, grace: aboveZero && !curve.percent ? 0 : "4%", max: curve.percent ? 1 : undefined,
+      type: log ? "logarithmic" : "linear", grid, beginAtZero: aboveZero && !log && !curve.percent, grace: aboveZero && !curve.percent ? 0 : "4%", min: nearZero ? 0 : undefined, max: curve.percent ? 1 : undefined,
       ticks: { ...ticks, maxTicksLimit: 6, callback: curve.percent ? share : (value) => numberText(value, false) },
     },
   };
