@@ -111,6 +111,7 @@ struct EvalConfig {
   WindowConfig window;
   std::vector<double> scales = {1.0};
   bool flip = false;
+  double threshold = 0.5;
   EvalWeights weights = EvalWeights::kAverage;
 };
 template <class V>
@@ -122,6 +123,8 @@ void describe(V& v, EvalConfig& c) {
   v.group("window", c.window, "sliding-window inference");
   v.field("scales", c.scales, "average over the image at these scales", positive());
   v.field("flip", c.flip, "average with the mirrored image");
+  v.field("threshold", c.threshold,
+          "data.labels.multi, and bce of two classes: a class is there where its probability is above this", between(0, 1));
   v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
 }
 

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 5> kExtensions = {".jpg", ".jpeg", ".png"
 constexpr std::array<std::string_view, 6> kMaskEndings = {"", "_mask", "_label", "_seg", "_segmentation", "-mask"};
 constexpr size_t kNamesShown = 3;
 
-using FilesByStem = std::map<std::string, fs::path>;
+}  // namespace
 
 FilesByStem files_by_stem(const fs::path& folder, std::string_view what) {
   FilesByStem found;
@@ -41,7 +41,6 @@ std::string first_names(const FilesByStem& files) {
   return text;
 }
 
-// The stem of the mask for `stem`, or "". Two candidates are an error: guessing would train on the wrong one.
 std::string find_mask(const std::string& stem, const FilesByStem& masks) {
   std::string found;
   for (std::string_view ending : kMaskEndings) {
@@ -53,6 +52,8 @@ std::string find_mask(const std::string& stem, const FilesByStem& masks) {
   }
   return found;
 }
+
+namespace {
 
 // In a folder that holds both, a file is a mask if it is another file's stem plus an ending.
 FilesByStem take_masks_out(FilesByStem& images) {
@@ -68,6 +69,8 @@ FilesByStem take_masks_out(FilesByStem& images) {
   return masks;
 }
 
+}  // namespace
+
 void warn_about_lonely_masks(const FilesByStem& masks, const std::set<std::string>& used, const fs::path& folder) {
   FilesByStem lonely;
   for (const auto& mask : masks) {
@@ -77,8 +80,6 @@ void warn_about_lonely_masks(const FilesByStem& masks, const std::set<std::strin
   log_warn("{} of {} masks in {} have no image and are left out: {}", lonely.size(), masks.size(), folder.string(),
            first_names(lonely));
 }
-
-}  // namespace
 
 bool is_image_file(const fs::path& path) {
   const std::string extension = lower(path.extension().string());

@@ -9,6 +9,7 @@
 #include "core/name_hash.h"
 #include "core/name_list.h"
 #include "core/rng.h"
+#include "data/datasets/class_masks.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pair_dataset.h"
@@ -52,7 +53,8 @@ std::vector<FilePair> find_pairs(const DataConfig& config, const SplitConfig& sp
   TSR_CHECK(fs::is_directory(root), "data.path: no such folder: {}", root.string());
   const std::string key = fmt::format("data.{}.", name_of(which));
   const fs::path images = find_folder(root, split.images, kImageFolders, key + "images");
-  return match_pairs(images, find_folder(root, split.masks, kMaskFolders, key + "masks"));
+  const fs::path masks = find_folder(root, split.masks, kMaskFolders, key + "masks");
+  return config.labels.multi ? match_class_masks(images, masks, config.classes) : match_pairs(images, masks);
 }
 
 std::vector<size_t> listed(const DataConfig& config, const SplitConfig& split, const std::vector<FilePair>& pairs) {
@@ -109,6 +111,8 @@ std::vector<size_t> choose(const DataConfig& config, Split split, const std::vec
 
 std::vector<std::string> class_names(const DataConfig& config) {
   if (!config.classes.empty()) return config.classes;
+  TSR_CHECK_USAGE(!config.labels.multi,
+                  "set data.classes: with data.labels.multi they name the folders or endings of the masks, e.g. [cell, nucleus]");
   TSR_CHECK_USAGE(config.labels.binary,
                   "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
   return {"background", "foreground"};

@@ -10,17 +10,6 @@
 namespace tessera {
 namespace {
 
-Raster decode_labels(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
-  switch (detect_format(bytes)) {
-    case FileFormat::kPng: return decode_png(bytes, exif_orientation, max_pixels);
-    case FileFormat::kTiff: return decode_tiff(bytes, max_pixels);
-    case FileFormat::kJpeg: break;
-  }
-  fail(
-      "the mask is a JPEG: expected PNG or TIFF. JPEG is lossy, labels would be wrong along every edge; make the masks again "
-      "as PNG");
-}
-
 template <class T>
 std::vector<int32_t> first_channel(const std::vector<T>& pixels, size_t channels) {
   std::vector<int32_t> values(pixels.size() / channels);
@@ -39,8 +28,19 @@ std::vector<int32_t> packed_colors(const std::vector<uint8_t>& pixels, size_t ch
 
 }  // namespace
 
+Raster decode_mask_raster(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
+  switch (detect_format(bytes)) {
+    case FileFormat::kPng: return decode_png(bytes, exif_orientation, max_pixels);
+    case FileFormat::kTiff: return decode_tiff(bytes, max_pixels);
+    case FileFormat::kJpeg: break;
+  }
+  fail(
+      "the mask is a JPEG: expected PNG or TIFF. JPEG is lossy, labels would be wrong along every edge; make the masks again "
+      "as PNG");
+}
+
 RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
-  Raster raster = decode_labels(bytes, exif_orientation, max_pixels);
+  Raster raster = decode_mask_raster(bytes, exif_orientation, max_pixels);
   const Image& image = raster.image;
   TSR_CHECK(!raster.with_sign,
             "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);
