@@ -116,8 +116,8 @@ void bench_eval(const EvalArguments& arguments) {
     const auto predicted = std::make_shared<Download>(predictor.class_maps(images));
     counting.start([&, predicted] {
       total = ConfusionMatrix(num_classes);
-      for (const ConfusionMatrix& own : count_images(batch.labels, predicted->wait(), num_classes))
-        total.add_counts(own.counts());
+      for (const EvalCounts& own : count_images(batch.labels, predicted->wait(), {.num_classes = num_classes}))
+        total.add_counts(own.pixels().counts());
     });
     if (device.is_cpu()) counting.wait();
   };

@@ -12,6 +12,7 @@
 #include "core/rank_status.h"
 #include "data/datasets/dataset_factory.h"
 #include "infer/data_notes.h"
+#include "infer/eval_metrics.h"
 #include "infer/evaluator.h"
 #include "infer/rank_consensus.h"
 #include "infer/trained_model.h"
@@ -26,15 +27,39 @@ struct EvalArguments {
   RankArguments ranks;
 };
 
-void print_table(const TrainedModel& trained, const EvalResult& result) {
-  fmt::print("{:<28} {:>8} {:>8} {:>8} {:>12}\n", "class", "IoU", "acc", "dice", "pixels");
-  for (size_t c = 0; c < trained.classes.names.size(); ++c) {
-    const auto& score = result.report.classes[c];
-    fmt::print("{:<28} {:>8.4f} {:>8.4f} {:>8.4f} {:>12}\n", printable(trained.classes.names[c]), score.iou, score.accuracy,
-               score.dice, score.pixels);
+void print_classes(const ClassTable& classes, const EvalResult& result) {
+  const bool boundaries = !result.boundaries.empty();
+  fmt::print("{:<28} {:>8} {:>9} {:>8} {:>8}{} {:>12}\n", "class", "IoU", "precision", "recall", "F1",
+             boundaries ? "  boundary IoU" : "", "pixels");
+  for (size_t c = 0; c < classes.names.size(); ++c) {
+    const ClassScore& score = result.report.classes[c];
+    fmt::print("{:<28} {:>8.4f} {:>9.4f} {:>8.4f} {:>8.4f}", printable(classes.names[c]), score.iou, score.precision,
+               score.accuracy, score.dice);
+    if (boundaries) fmt::print(" {:>13.4f}", result.boundaries[c].iou());
+    fmt::print(" {:>12}\n", score.pixels);
   }
   fmt::print("\n");
-  for (const auto& [name, value] : named_values(result.report)) fmt::print("{:<28} {:.6f}\n", name, value);
+}
+
+void print_objects(const ClassTable& classes, const EvalResult& result) {
+  if (result.objects.empty()) return;
+  fmt::print("{:<28} {:>8} {:>9} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8}\n", "objects of", "labelled", "predicted", "matched",
+             "precision", "recall", "F1", "SQ", "PQ");
+  for (size_t c = 0; c < classes.names.size(); ++c) {
+    if (!result.object_classes[c]) continue;
+    const ObjectCounts& counts = result.objects[c];
+    const ClassCounts& found = counts.found;
+    fmt::print("{:<28} {:>8} {:>9} {:>8} {:>9.4f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.4f}\n", printable(classes.names[c]),
+               found.labelled(), found.predicted(), found.tp, found.precision(), found.recall(), found.f1(),
+               counts.segmentation_quality(), counts.panoptic_quality());
+  }
+  fmt::print("\n");
+}
+
+void print_table(const ClassTable& classes, const EvalResult& result) {
+  print_classes(classes, result);
+  print_objects(classes, result);
+  for (const auto& [name, value] : mean_metrics(result)) fmt::print("{:<28} {:.6f}\n", name, value);
   fmt::print("{:<28} {} ({} bad left out)\n", "images", result.num_images, result.num_bad);
   if (!result.windows_for_memory.empty()) fmt::print("{:<28} {}\n", "for want of memory", result.windows_for_memory);
 }
@@ -84,7 +109,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   if (arguments.json) {
     fmt::print("{}\n", json_text(fields, 2));
   } else {
-    print_table(trained, result);
+    print_table(trained.classes, result);
   }
   // Last: where it fails, what was measured has been said.
   if (!arguments.output.empty()) write_file(arguments.output, json_text(fields, 2));
@@ -104,8 +129,10 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_flag("--json", arguments->json, "print the result as JSON");
   command->add_option("-o,--output", arguments->output, "also write the JSON to this file");
   command
-      ->add_option("overrides", arguments->overrides, "values to set: eval.flip=true eval.scales=[0.75,1,1.25] data.path=...")
+      ->add_option("overrides", arguments->overrides,
+                   "values to set: eval.flip=true eval.metrics=[boundary,objects] data.path=...")
       ->option_text("key=value ...");
+  command->footer([] { return metric_help(); });
   command->callback([arguments, &exit_code] {
     if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
     const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);

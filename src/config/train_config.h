@@ -104,6 +104,28 @@ void describe(V& v, WindowConfig& c) {
   v.field("weights", c.weights, "how overlapping windows are averaged");
 }
 
+enum class ExtraMetric { kBoundary, kObjects };
+template <>
+struct EnumNames<ExtraMetric> {
+  static constexpr std::array<std::string_view, 2> names = {"boundary", "objects"};
+};
+
+struct BoundaryConfig {
+  double ratio = 0.02;
+};
+template <class V>
+void describe(V& v, BoundaryConfig& c) {
+  v.field("ratio", c.ratio, "width of a boundary as a share of the image's diagonal; at least one pixel", between(0, 1));
+}
+
+struct ObjectsConfig {
+  std::vector<std::string> classes;
+};
+template <class V>
+void describe(V& v, ObjectsConfig& c) {
+  v.field("classes", c.classes, "classes whose objects are counted; empty: all but the one called background");
+}
+
 struct EvalConfig {
   Duration every = Duration::epochs(1);
   int64_t batch_size = 0;
@@ -113,6 +135,9 @@ struct EvalConfig {
   bool flip = false;
   double threshold = 0.5;
   EvalWeights weights = EvalWeights::kAverage;
+  std::vector<ExtraMetric> metrics;
+  BoundaryConfig boundary;
+  ObjectsConfig objects;
 };
 template <class V>
 void describe(V& v, EvalConfig& c) {
@@ -126,6 +151,11 @@ void describe(V& v, EvalConfig& c) {
   v.field("threshold", c.threshold,
           "data.labels.multi, and bce of two classes: a class is there where its probability is above this", between(0, 1));
   v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
+  v.field("metrics", c.metrics,
+          "measured beside the scores of pixels: boundary (boundary IoU), objects (connected regions: counts, F1 at IoU 0.5, "
+          "panoptic quality)");
+  v.group("boundary", c.boundary, "boundary IoU");
+  v.group("objects", c.objects, "scores of objects");
 }
 
 struct CheckpointConfig {
@@ -139,7 +169,10 @@ template <class V>
 void describe(V& v, CheckpointConfig& c) {
   v.field("every", c.every, "how often to save; the end is always saved");
   v.field("keep_last", c.keep_last, "how many of the newest to keep", at_least(1));
-  v.field("best_metric", c.best_metric, "validation metric that 'best' and early stopping look at (higher is better)");
+  v.field(
+      "best_metric", c.best_metric,
+      "validation metric that 'best' and early stopping look at (higher is better): mean_iou, pixel_accuracy, mean_f1, ..., or "
+      "that of one class: iou/NAME, f1/NAME, recall/NAME; docs/evaluation.md lists them");
   v.field("keep_best", c.keep_best, "keep the best one as well");
   v.field("early_stop", c.early_stop, "stop after this many evaluations without a better one; 0: never", at_least(0));
 }

@@ -29,7 +29,7 @@ class EvalSamples {
   Sample original(int64_t index) const { return dataset_->get(index); }  // before any transform
 
   int64_t size() const { return dataset_->size(); }
-  int num_classes() const { return dataset_->classes().size(); }
+  const ClassTable& classes() const { return dataset_->classes(); }
   bool at_original() const { return at_original_; }  // predictions are compared at the size of the original
 
  private:

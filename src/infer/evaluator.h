@@ -4,6 +4,7 @@
 
 #include "data/batch/quarantine.h"
 #include "dist/world.h"
+#include "infer/eval_counts.h"
 #include "infer/eval_outcome.h"
 #include "infer/eval_result.h"
 #include "infer/eval_samples.h"
@@ -29,6 +30,7 @@ class Evaluator {
 
  private:
   EvalSamples samples_;
+  Counting counting_;
   Quarantine quarantine_;
   World& world_;
   int threads_;               // that load samples

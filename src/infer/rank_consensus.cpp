@@ -4,11 +4,24 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "core/json_text.h"
 #include "metric/confusion_matrix.h"
 
 namespace tessera {
+namespace {
+
+// Counts are structs of int64, which are summed as one list of them.
+template <class Counts>
+void sum_over_ranks(World& world, std::vector<Counts>& counts) {
+  static_assert(std::is_trivially_copyable_v<Counts> && sizeof(Counts) % sizeof(int64_t) == 0);
+  if (counts.empty()) return;
+  world.control.sum(
+      at::from_blob(counts.data(), {static_cast<int64_t>(counts.size() * sizeof(Counts) / sizeof(int64_t))}, at::kLong));
+}
+
+}  // namespace
 
 int max_over_ranks(World& world, int own) {
   if (world.alone()) return own;
@@ -59,6 +72,11 @@ EvalResult merged(World& world, EvalResult part, int num_classes) {
     if (whole.windows_for_memory.empty()) whole.windows_for_memory = windows;
   }
   whole.report = matrix.report();
+  whole.boundaries = std::move(part.boundaries);
+  whole.objects = std::move(part.objects);
+  whole.object_classes = std::move(part.object_classes);
+  sum_over_ranks(world, whole.boundaries);
+  sum_over_ranks(world, whole.objects);
   whole.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
   whole.num_images = images[0].item<int64_t>();
   whole.num_bad = images[1].item<int64_t>();

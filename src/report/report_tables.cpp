@@ -30,6 +30,17 @@ std::string bar_cell(double value) {
       value, 100 * std::clamp(value, 0.0, 1.0), percent_text(value));
 }
 
+std::string count_cell(std::optional<int64_t> count) {
+  return fmt::format("<td class=\"number\" data-value=\"{}\">{}</td>", count ? std::to_string(*count) : "",
+                     count ? count_text(*count) : "–");
+}
+
+std::string object_cells(const std::optional<ObjectEntry>& objects) {
+  if (!objects) return count_cell({}) + count_cell({}) + count_cell({}) + score_cell(kNoValue) + score_cell(kNoValue);
+  return count_cell(objects->labelled) + count_cell(objects->predicted) + count_cell(objects->matched) +
+         score_cell(objects->f1) + score_cell(objects->panoptic_quality);
+}
+
 std::string chip(const std::vector<std::array<uint8_t, 3>>& palette, size_t index) {
   if (index >= palette.size()) return "";
   const auto& [r, g, b] = palette[index];
@@ -83,6 +94,9 @@ std::string class_name(const EvalPoint& eval, const std::vector<std::string>& na
 std::string class_table(const EvalPoint& eval, const std::vector<std::string>& names,
                         const std::vector<std::array<uint8_t, 3>>& palette) {
   if (eval.per_class.empty()) return "";
+  const auto any = [&](auto has) { return std::any_of(eval.per_class.begin(), eval.per_class.end(), has); };
+  const bool boundaries = any([](const ClassEntry& c) { return std::isfinite(c.boundary_iou); });
+  const bool objects = any([](const ClassEntry& c) { return c.objects.has_value(); });
   int64_t pixels = 0;
   for (const ClassEntry& score : eval.per_class) pixels += score.pixels;
   std::string rows;
@@ -96,13 +110,21 @@ std::string class_table(const EvalPoint& eval, const std::vector<std::string>& n
     rows += fmt::format("<tr><td class=\"number quiet\" data-value=\"{}\">{}</td>", i, i);
     rows += fmt::format("<th scope=\"row\" data-value=\"{}\">{}{}</th>", escape_html(name), chip(palette, colour),
                         escape_html(name));
-    rows += bar_cell(score.iou) + score_cell(score.accuracy) + score_cell(score.dice) + score_cell(share) + "</tr>";
+    rows += bar_cell(score.iou) + score_cell(score.precision) + score_cell(score.accuracy) + score_cell(score.dice);
+    if (boundaries) rows += score_cell(score.boundary_iou);
+    if (objects) rows += object_cells(score.objects);
+    rows += score_cell(share) + "</tr>";
   }
+  std::vector<std::string> columns{"Precision, %", "Recall, %", "F1, %"};
+  if (boundaries) columns.emplace_back("Boundary IoU, %");
+  if (objects) columns.insert(columns.end(), {"Objects", "Predicted", "Matched", "Object F1, %", "PQ, %"});
+  columns.emplace_back("Share of pixels, %");
+  std::string heads;
+  for (const std::string& column : columns) heads += fmt::format("<th class=\"number\">{}</th>", column);
   return fmt::format(
       "<div class=\"card scroll tall\"><table class=\"classes sortable\"><thead><tr><th class=\"number\">#</th><th>Class</th>"
-      "<th>IoU, %</th><th class=\"number\">Accuracy, %</th><th class=\"number\">Dice, %</th>"
-      "<th class=\"number\">Share of pixels, %</th></tr></thead><tbody>{}</tbody></table></div>",
-      rows);
+      "<th>IoU, %</th>{}</tr></thead><tbody>{}</tbody></table></div>",
+      heads, rows);
 }
 
 std::string confused_pairs(const EvalPoint& eval, const std::vector<std::string>& names) {

@@ -22,6 +22,22 @@ TEST(ReportTables, ClassRowHasColourScoreAndShare) {
   EXPECT_TRUE(holds(html, "<td class=\"bar\" data-value=\"\">–</td>"));
 }
 
+TEST(ReportTables, BoundariesAndObjectsHaveColumnsWhereTheyWereMeasured) {
+  EvalPoint eval;
+  eval.per_class = {{.name = "background", .iou = 0.5}, {.name = "cell", .iou = 0.5, .precision = 0.875}};
+  std::string html = class_table(eval, {}, {});
+  EXPECT_TRUE(holds(html, ">87.50</td>"));
+  EXPECT_FALSE(holds(html, "Boundary"));
+  EXPECT_FALSE(holds(html, "Objects"));
+  eval.per_class[1].boundary_iou = 0.375;
+  eval.per_class[1].objects = ObjectEntry{.labelled = 1234, .predicted = 1200, .matched = 1100, .f1 = 0.625};
+  html = class_table(eval, {}, {});
+  EXPECT_TRUE(holds(html, ">37.50</td>"));
+  EXPECT_TRUE(holds(html, "<td class=\"number\" data-value=\"1234\">1,234</td>"));
+  EXPECT_TRUE(holds(html, ">62.50</td>"));
+  EXPECT_TRUE(holds(html, "<td class=\"number\" data-value=\"\">–</td>"));  // the background has no objects
+}
+
 TEST(ReportTables, ConfusedPairsAreSharesOfTheLabel) {
   EvalPoint eval;
   eval.confusion = {{90, 10, 0}, {50, 50, 0}, {0, 0, 0}};

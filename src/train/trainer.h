@@ -50,6 +50,7 @@ class Trainer {
   void open_data();
   void build_model();
   void load_state();
+  void forget_other_best(const std::string& saved_yaml);
   void broadcast_initial_state();
   void tune_exchange_settings();
   void check_view_memory();

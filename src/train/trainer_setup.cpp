@@ -1,17 +1,15 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/signals.h"
-#include "core/suggest.h"
 #include "data/batch/input_batch.h"
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
 #include "tensor/device.h"
 #include "train/pretrained.h"
@@ -22,18 +20,6 @@
 
 // Everything that happens to a trainer before its first step.
 namespace tessera {
-namespace {
-
-void check_metric_name(const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& entry : named_values(IouReport{})) known.push_back(entry.first);
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    fail_usage("checkpoint.best_metric is '{}'{}; known: {}", name, did_you_mean(name, known), fmt::join(known, ", "));
-  }
-}
-
-}  // namespace
-
 Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World& world)
     : experiment_(experiment),
       options_(options),
@@ -44,9 +30,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   const TrainConfig& train = experiment_.train;
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
-  check_metric_name(experiment_.checkpoint.best_metric);
   settings_.emplace(train, device_);
   open_data();
+  std::string& best_metric = experiment_.checkpoint.best_metric;
+  best_metric = full_metric_name(best_metric, experiment_.eval, train_set_->classes());
   build_model();
   if (world_.is_first()) {
     store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint,
@@ -138,7 +125,20 @@ void Trainer::load_state() {
   optimizer_state_ = checkpoint->optimizer;
   average_state_ = checkpoint->average;
   state_ = checkpoint->state;
+  forget_other_best(checkpoint->config_yaml);
   resumed_ = true;
+}
+
+// The best value of one metric says nothing of another.
+void Trainer::forget_other_best(const std::string& saved_yaml) {
+  const Experiment saved = read_experiment(parse_config(saved_yaml, "the checkpoint's config.yaml"), MissingSecrets::kKeep);
+  const std::string& before = saved.checkpoint.best_metric;
+  const std::string& now = experiment_.checkpoint.best_metric;
+  if (before == now || !state_.best_value) return;
+  log_info("checkpoint.best_metric was {} and is {} now: the best is looked for anew", before, now);
+  state_.best_value.reset();
+  state_.best_step = -1;
+  state_.evals_since_best = 0;
 }
 
 // Every rank starts with what the first one has: only that one needs the pretrained weights and the checkpoint.

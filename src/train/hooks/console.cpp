@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/plural.h"
 #include "core/printable.h"
+#include "infer/eval_metrics.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +21,8 @@ constexpr double kMostOfIt = 0.5;
 
 void ConsoleHook::on_start(const RunInfo& info) {
   ema_ = info.experiment.train.ema;
+  best_metric_ = info.experiment.checkpoint.best_metric;
+  classes_ = info.classes;
   run_ = info.progress;
   epochs_ = epochs_text(static_cast<double>(run_.total) / static_cast<double>(run_.steps_per_epoch));
   const Experiment& e = info.experiment;
@@ -67,9 +70,12 @@ std::string ConsoleHook::averaged_text(int64_t step) const {
 }
 
 void ConsoleHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
-  log_info("eval at step {} (epoch {:.1f}){}: mean IoU {:.4f}  pixel accuracy {:.4f}  ({:.1f} img/s){}", state.step, epoch,
+  const bool shown = best_metric_ == "mean_iou" || best_metric_ == "pixel_accuracy";
+  const std::string chosen =
+      shown ? "" : fmt::format("  {} {:.4f}", printable(best_metric_), metric_value(best_metric_, classes_, result));
+  log_info("eval at step {} (epoch {:.1f}){}: mean IoU {:.4f}  pixel accuracy {:.4f}{}  ({:.1f} img/s){}", state.step, epoch,
            result.averaged ? averaged_text(state.step) : "", result.report.mean_iou_present, result.report.pixel_accuracy,
-           static_cast<double>(result.num_images) / std::max(result.seconds, 1e-9),
+           chosen, static_cast<double>(result.num_images) / std::max(result.seconds, 1e-9),
            state.best_step == state.step ? "  best" : "");
 }
 
