@@ -36,7 +36,8 @@ void describe(V& v, LabelConfig& c) {
   v.field("multi", c.multi,
           "classes may overlap: a mask file, or a channel of one, for each class, on where it is not 0; docs/data.md, Classes "
           "that overlap");
-  v.field("missing", c.missing, "with multi, a class without a mask file: error: the sample is bad; empty: the class is not there");
+  v.field("missing", c.missing,
+          "with multi, a class without a mask file: error: the sample is bad; empty: the class is not there");
   v.field("offset", c.offset, "added to each value: -1 turns 1..150 into 0..149; what becomes negative is ignored");
   v.field("map", c.map, "value: class, applied before offset; a value not in a non-empty map is an error");
   v.field("ignore", c.ignore, "values that count nowhere; of colour masks 0xRRGGBB", at_least(0));

@@ -104,7 +104,8 @@ void check_multi_label(const DataConfig& data) {
                kMaxMultiLabelClasses);
   for (const std::string& name : data.classes) {
     if (name == "ignore" || name == "void")
-      fail_usage("data.classes has '{}': with data.labels.multi masks of this name say which pixels to ignore; remove it", name);
+      fail_usage("data.classes has '{}': with data.labels.multi masks of this name say which pixels to ignore; remove it",
+                 name);
   }
 }
 

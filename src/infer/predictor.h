@@ -47,8 +47,8 @@ class Predictor {
   Predictor(const Experiment& experiment, ModelPtr model, at::Device device);
 
   // images: (N, H, W, C) as they leave the validation transforms. Scores are logits, or probabilities when several views are
-  // averaged; K = 1 for a binary model. Where classes overlap each score is that of one class for itself. team: ranks that call this together, with the same images, and share the windows; the
-  // result is the leader's, and that of the others is empty.
+  // averaged; K = 1 for a binary model. Where classes overlap each score is that of one class for itself. team: ranks that call
+  // this together, with the same images, and share the windows; the result is the leader's, and that of the others is empty.
   ImageScores scores(const at::Tensor& images, float max_value, const WindowTeam& team = {}) const;
 
   // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16. Where classes

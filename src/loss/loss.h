@@ -50,8 +50,8 @@ struct LossValue {
 
 // Logits are (N, C, h, w) of any float type, at the model's own resolution: they are upsampled (bilinear, align_corners false)
 // to the size of the labels. Labels are (N, H, W) integers: 0 .. num_classes - 1, or sets of classes that overlap (Note
-// [Multi-label maps]), or kIgnoreLabel, as check_label_range made sure of. Computes in float32, or float64 for float64 logits. A batch without a labelled pixel has loss 0 and gradient 0.
-// Immutable, so threads may share one.
+// [Multi-label maps]), or kIgnoreLabel, as check_label_range made sure of. Computes in float32, or float64 for float64 logits.
+// A batch without a labelled pixel has loss 0 and gradient 0. Immutable, so threads may share one.
 class Loss {
  public:
   virtual ~Loss() = default;
@@ -70,8 +70,8 @@ class Loss {
   virtual bool supports_fused_classifier() const = 0;
 };
 
-// The weighted sum of the terms. multi_label: classes overlap, and each logit is that of one of them. Throws UsageError when the
-// terms do not fit one another or the classes.
+// The weighted sum of the terms. multi_label: classes overlap, and each logit is that of one of them. Throws UsageError when
+// the terms do not fit one another or the classes.
 std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes, bool multi_label = false);
 
 }  // namespace tessera

@@ -54,9 +54,8 @@ at::Tensor sigmoid_nll(const at::Tensor& logits, const at::Tensor& labels, doubl
 at::Tensor sigmoid_sums(const PixelScores& scores) {
   const at::Tensor probs = scores.full_logits().sigmoid();
   const auto labelled = [&](const at::Tensor& labels) { return probs.masked_fill(ignored_pixels(labels), 0.0); };
-  const at::Tensor intersection = scores.class_sums([&](const at::Tensor& labels) {
-    return labelled(labels) * class_targets(labels, probs.size(1), probs.scalar_type());
-  });
+  const at::Tensor intersection = scores.class_sums(
+      [&](const at::Tensor& labels) { return labelled(labels) * class_targets(labels, probs.size(1), probs.scalar_type()); });
   return at::stack({intersection, scores.class_sums(labelled)});
 }
 
@@ -65,8 +64,8 @@ SigmoidCrossEntropyTerm::SigmoidCrossEntropyTerm(const std::vector<double>& clas
     : class_weights_(shares_of(class_weights)), label_smoothing_(label_smoothing), mean_(mean) {}
 
 at::Tensor SigmoidCrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
-  const at::Tensor sums = scores.class_sums(
-      [&](const at::Tensor& labels) { return sigmoid_nll(scores.full_logits(), labels, label_smoothing_); });
+  const at::Tensor sums =
+      scores.class_sums([&](const at::Tensor& labels) { return sigmoid_nll(scores.full_logits(), labels, label_smoothing_); });
   const at::Tensor weights = class_weights_.on(sums.device());
   const at::Tensor of_classes = weights.defined() ? (weights * sums).sum() : sums.mean();
   return of_classes / (mean_ == LossMean::kAll ? context.all_pixels() : context.divisor());

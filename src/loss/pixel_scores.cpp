@@ -72,8 +72,8 @@ void check_label_range(const at::Tensor& labels, int end) {
   if (labels.numel() == 0) return;
   const auto [low, high] = at::aminmax(labels);
   TSR_CHECK(low.item<int64_t>() >= kIgnoreLabel && high.item<int64_t>() < end,
-            "expected labels in {}..{}, got {}..{}; check the number of classes and the label mapping", kIgnoreLabel,
-            end - 1, low.item<int64_t>(), high.item<int64_t>());
+            "expected labels in {}..{}, got {}..{}; check the number of classes and the label mapping", kIgnoreLabel, end - 1,
+            low.item<int64_t>(), high.item<int64_t>());
 }
 
 }  // namespace tessera

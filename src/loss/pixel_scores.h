@@ -55,8 +55,8 @@ at::Tensor sum_images(const at::Tensor& values, const at::Tensor& weights = {});
 // (num_classes) float64: how many pixels have each label, where mixed by their weights. Labels that are no class count nowhere.
 at::Tensor count_labels(const Targets& targets, int num_classes);
 
-// Throws Error when a label is neither below `end` (see label_limit) nor kIgnoreLabel. For labels on the CPU, as the loader gives
-// them: on a GPU looking would mean waiting.
+// Throws Error when a label is neither below `end` (see label_limit) nor kIgnoreLabel. For labels on the CPU, as the loader
+// gives them: on a GPU looking would mean waiting.
 void check_label_range(const at::Tensor& labels, int end);
 
 }  // namespace tessera

@@ -59,11 +59,13 @@ FilePair match_image(const std::string& stem, const fs::path& image, const Files
   pair.class_masks.emplace_back();
   for (const std::string_view name : kIgnoreNames) {
     const fs::path mask = take(find_class_mask(stem, name, masks));
-    TSR_CHECK(mask.empty() || pair.class_masks.back().empty(), "image '{}' has two masks of ignored pixels: {} and {}; remove one",
-              stem, pair.class_masks.back().string(), mask.string());
+    TSR_CHECK(mask.empty() || pair.class_masks.back().empty(),
+              "image '{}' has two masks of ignored pixels: {} and {}; remove one", stem, pair.class_masks.back().string(),
+              mask.string());
     if (!mask.empty()) pair.class_masks.back() = mask;
   }
-  const auto own = std::find_if(pair.class_masks.begin(), pair.class_masks.end(), [](const fs::path& mask) { return !mask.empty(); });
+  const auto own =
+      std::find_if(pair.class_masks.begin(), pair.class_masks.end(), [](const fs::path& mask) { return !mask.empty(); });
   pair.mask = take(find_mask(stem, masks));
   TSR_CHECK(pair.mask.empty() || own == pair.class_masks.end(),
             "image '{}' has a mask for all classes, {}, and one of a class, {}; remove one", stem, pair.mask.string(),
@@ -74,7 +76,8 @@ FilePair match_image(const std::string& stem, const fs::path& image, const Files
 
 }  // namespace
 
-std::vector<FilePair> match_class_masks(const fs::path& images, const fs::path& masks, const std::vector<std::string>& classes) {
+std::vector<FilePair> match_class_masks(const fs::path& images, const fs::path& masks,
+                                        const std::vector<std::string>& classes) {
   std::vector<std::string> names = classes;
   names.insert(names.end(), kIgnoreNames.begin(), kIgnoreNames.end());
   FilesByStem image_files = files_by_stem(images, "image");
@@ -91,12 +94,13 @@ std::vector<FilePair> match_class_masks(const fs::path& images, const fs::path& 
   std::vector<FilePair> pairs;
   std::set<std::string> used;
   for (const auto& [stem, image] : image_files) pairs.push_back(match_image(stem, image, mask_files, classes, used));
-  TSR_CHECK(!used.empty(),
-            "no image in {0} has a mask in {1}: images are named {2}; masks {3}. With data.labels.multi the masks of "
-            "'{4}' for an image 'a' are {4}/a.png, a_{4}.png, a-{4}.png or a/{4}.png, and likewise for each of data.classes; or "
-            "a.png has a channel for each class",
-            images.string(), masks.string(), first_names(image_files), mask_files.empty() ? "(none)" : first_names(mask_files),
-            classes.front());
+  TSR_CHECK(
+      !used.empty(),
+      "no image in {0} has a mask in {1}: images are named {2}; masks {3}. With data.labels.multi the masks of "
+      "'{4}' for an image 'a' are {4}/a.png, a_{4}.png, a-{4}.png or a/{4}.png, and likewise for each of data.classes; or "
+      "a.png has a channel for each class",
+      images.string(), masks.string(), first_names(image_files), mask_files.empty() ? "(none)" : first_names(mask_files),
+      classes.front());
   warn_about_lonely_masks(mask_files, used, masks);
   return pairs;
 }

@@ -12,8 +12,8 @@ namespace tessera {
 // Note [Masks of classes]
 // With data.labels.multi the image `day/a.jpg` has, below the folder of masks and with any extension of an image,
 //   a file for each class:  cell/day/a.png  day/cell/a.png  day/a_cell.png  day/a-cell.png  day/a/cell.png
-//                           (those in a folder named after the class may have a mask's usual ending, as a_mask.png), and perhaps
-//                           one named ignore or void in place of a class, which marks pixels that count nowhere;
+//                           (those in a folder named after the class may have a mask's usual ending, as a_mask.png), and
+//                           perhaps one named ignore or void in place of a class, which marks pixels that count nowhere;
 //   or one file for all:    day/a.png, day/a_mask.png, ...: a channel (or page) for each class, see class_channels.h.
 // In a mask of one class 0 is off and everything else on.
 

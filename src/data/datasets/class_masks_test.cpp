@@ -44,11 +44,10 @@ std::vector<int16_t> first_row(const DatasetPtr& data, int64_t index) {
 const std::vector<int16_t> kNested{0, 0, 1, 1, 3, 3};
 
 TEST(ClassMasks, AreFoundByFolderAndByEnding) {
-  const std::vector<std::pair<std::string, std::string>> forms{
-      {"masks/cell/day/a.png", "masks/nucleus/day/a.png"},
-      {"masks/day/cell/a.png", "masks/day/nucleus/a_mask.png"},
-      {"masks/day/a_cell.png", "masks/day/a-nucleus.png"},
-      {"masks/day/a/cell.png", "masks/day/a/nucleus.png"}};
+  const std::vector<std::pair<std::string, std::string>> forms{{"masks/cell/day/a.png", "masks/nucleus/day/a.png"},
+                                                               {"masks/day/cell/a.png", "masks/day/nucleus/a_mask.png"},
+                                                               {"masks/day/a_cell.png", "masks/day/a-nucleus.png"},
+                                                               {"masks/day/a/cell.png", "masks/day/a/nucleus.png"}};
   for (const auto& [cell, nucleus] : forms) {
     TempFolder folder;
     write_image(folder / "images/day/a.png");
@@ -122,7 +121,8 @@ TEST(ClassMasks, AmbiguousAndForeignMasksAreRefused) {
   write_image(folder / "images/a.png");
   write_class(folder / "masks/zelle/a.png", 2);
   const DataConfig config = overlapping_at(folder);
-  EXPECT_CONTAINS(message_of([&] { make_dataset(config, Split::kTrain); }), "the masks of 'cell' for an image 'a' are cell/a.png");
+  EXPECT_CONTAINS(message_of([&] { make_dataset(config, Split::kTrain); }),
+                  "the masks of 'cell' for an image 'a' are cell/a.png");
   write_class(folder / "masks/cell/a.png", 2);
   write_class(folder / "masks/a_cell.png", 2);
   EXPECT_CONTAINS(message_of([&] { make_dataset(config, Split::kTrain); }), "image 'a' has two masks of 'cell'");

@@ -68,7 +68,8 @@ Facts measure(const Sample& sample, const ClassTable& classes) {
     if (label < 0) continue;
     ++facts.labelled;
     if (!classes.multi_label) ++counts.at(static_cast<size_t>(label));
-    for (int c = 0; classes.multi_label && c < classes.size(); ++c) counts[static_cast<size_t>(c)] += has_class(label, c) ? 1 : 0;
+    for (int c = 0; classes.multi_label && c < classes.size(); ++c)
+      counts[static_cast<size_t>(c)] += has_class(label, c) ? 1 : 0;
   }
   for (size_t k = 0; k < counts.size(); ++k) {
     if (counts[k] > 0) facts.classes.emplace_back(static_cast<int16_t>(k), counts[k]);

@@ -29,8 +29,8 @@ std::vector<FilePair> match_pairs(const fs::path& images, const fs::path& masks)
 using FilesByStem = std::map<std::string, fs::path>;
 FilesByStem files_by_stem(const fs::path& folder, std::string_view what);
 
-// The stem of the mask for `stem`, which may have a usual ending, or "". Throws Error for two: guessing would train on the wrong
-// one.
+// The stem of the mask for `stem`, which may have a usual ending, or "". Throws Error for two: guessing would train on the
+// wrong one.
 std::string find_mask(const std::string& stem, const FilesByStem& masks);
 
 // "a.png, b.png, c.png, ..."

@@ -33,8 +33,8 @@ LabelMap labels_of(const std::vector<T>& pixels, const Image& image, const Label
       }
       if (c >= num_classes) {
         const size_t width = static_cast<size_t>(image.width);
-        fail("channel {} of the mask is {} at (y {}, x {}), but data.classes has {} names; name the class of each channel", c + 1,
-             value, i / width, i % width, num_classes);
+        fail("channel {} of the mask is {} at (y {}, x {}), but data.classes has {} names; name the class of each channel",
+             c + 1, value, i / width, i % width, num_classes);
       }
       label |= 1 << c;
     }
@@ -50,10 +50,11 @@ LabelMap decode_class_channels(std::span<const uint8_t> bytes, const LabelConfig
   const Raster raster = decode_mask_raster(bytes, exif_orientation, max_pixels);
   const Image& image = raster.image;
   const int channels = channels_with_meaning(raster);
-  TSR_CHECK(raster.kind != ColorKind::kPalette,
-            "the mask has a palette: with data.labels.multi a single file holds a channel (or page) for each of the {} classes; "
-            "or give each class a file of its own",
-            num_classes);
+  TSR_CHECK(
+      raster.kind != ColorKind::kPalette,
+      "the mask has a palette: with data.labels.multi a single file holds a channel (or page) for each of the {} classes; "
+      "or give each class a file of its own",
+      num_classes);
   TSR_CHECK(channels >= num_classes,
             "the mask has {} {}, expected one for each of the {} classes (data.labels.multi); or give each class a file of its "
             "own, in a folder or with an ending named after it",

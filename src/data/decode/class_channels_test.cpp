@@ -26,7 +26,9 @@ TEST(ClassChannels, AChannelIsAClassThatIsOnWhereItIsNotZero) {
 
 TEST(ClassChannels, AnEmptyChannelNeedsNoClass) {
   EXPECT_EQ(decode_class_channels(png_row(3, {0, 9, 0, 9, 0, 0}), {}, 2).labels, (std::vector<int16_t>{2, 1}));
-  EXPECT_CONTAINS(message_of([] { decode_class_channels(png_row(3, {0, 9, 0, 9, 0, 5}), {}, 2); }),
+  EXPECT_CONTAINS(message_of([] {
+                    decode_class_channels(png_row(3, {0, 9, 0, 9, 0, 5}), {}, 2);
+                  }),
                   "channel 3 of the mask is 5 at (y 0, x 1), but data.classes has 2 names");
 }
 
@@ -39,7 +41,9 @@ TEST(ClassChannels, AnIgnoredValueInAnyChannelIgnoresThePixel) {
 
 TEST(ClassChannels, TooFewChannelsAndPalettesAreRefused) {
   EXPECT_EQ(decode_class_channels(png_row(1, {0, 1}), {}, 1).labels, (std::vector<int16_t>{0, 1}));
-  EXPECT_CONTAINS(message_of([] { decode_class_channels(png_row(1, {0, 1}), {}, 2); }),
+  EXPECT_CONTAINS(message_of([] {
+                    decode_class_channels(png_row(1, {0, 1}), {}, 2);
+                  }),
                   "the mask has 1 channel, expected one for each of the 2 classes");
   const testing::Bytes palette =
       testing::handmade_png(testing::png_header(2, 1, 8, 3), {0, 1, 0}, testing::png_chunk("PLTE", {0, 0, 0, 9, 9, 9}));

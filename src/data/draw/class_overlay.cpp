@@ -41,7 +41,8 @@ std::optional<Drawn> drawn_at(const LabelMap& labels, int y, int x, const std::v
       drawn.line = true;
     } else if (!drawn.line) {
       for (size_t i = 0; i < 3; ++i)
-        drawn.color[i] = (drawn.color[i] * static_cast<float>(count) + static_cast<float>(color[i])) / static_cast<float>(count + 1);
+        drawn.color[i] =
+            (drawn.color[i] * static_cast<float>(count) + static_cast<float>(color[i])) / static_cast<float>(count + 1);
     }
     ++count;
   }

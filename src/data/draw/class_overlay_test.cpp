@@ -45,7 +45,8 @@ TEST(ClassOverlay, ClassesThatDoNotOverlapAreDrawnAsEver) {
   const ClassTable plain{kTwo.names, kTwo.palette};
   LabelMap labels(2, 2, 1);
   labels.at(0, 0) = 0;
-  EXPECT_EQ(draw_classes(Image(2, 2, 3), labels, plain, 0.5F).bytes(), overlay(Image(2, 2, 3), labels, plain.palette, 0.5F).bytes());
+  EXPECT_EQ(draw_classes(Image(2, 2, 3), labels, plain, 0.5F).bytes(),
+            overlay(Image(2, 2, 3), labels, plain.palette, 0.5F).bytes());
 }
 
 TEST(ClassOverlay, OtherSizesAndClassesWithoutAColourAreRefused) {
