@@ -16,6 +16,7 @@
 #include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/decode/png_writer.h"
+#include "data/draw/class_overlay.h"
 #include "data/draw/overlay.h"
 #include "data/transforms/make_pipeline.h"
 #include "data/transforms/resample.h"
@@ -52,8 +53,7 @@ std::vector<OpenSplit> open_splits(const DataArguments& arguments, const DataCon
 }
 
 void print_stats(const DataReport& report, const ClassTable& classes) {
-  int64_t labelled = 0;
-  for (const int64_t pixels : report.pixels_per_class) labelled += pixels;
+  const int64_t labelled = report.labelled_pixels;
   fmt::print("  {:<28} {:>14} {:>8} {:>8} {:>8}\n", "class", "pixels", "share", "images", "weight");
   for (size_t c = 0; c < classes.names.size(); ++c) {
     fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", printable(classes.names[c]), report.pixels_per_class[c],
@@ -104,7 +104,7 @@ Image small(const Image& image) {
 
 Image drawn(const Sample& sample, const ClassTable& classes, float alpha) {
   if (!sample.labels) return small(to_display(sample.image));
-  return small(overlay(to_display(sample.image), *sample.labels, classes.palette, alpha));
+  return small(draw_classes(to_display(sample.image), *sample.labels, classes, alpha));
 }
 
 // As training would decide, so that the pictures show what it sees; with what there is to say about the values.

@@ -12,7 +12,9 @@ namespace tessera {
 struct ResultFiles {
   std::string folder = "predictions";
   bool overlay = false, palette = false, probabilities = false;
+  std::vector<std::string> overlapping = {};  // classes, each in a mask of its own; empty: one mask has them all
 
+  // Throws UsageError where two of the files would have one name.
   std::vector<std::string> suffixes() const;  // of all files of an image: FOLDER/NAME + suffix
 };
 

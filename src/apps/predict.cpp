@@ -230,7 +230,8 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false)
       ->option_text("key=value");
   command->footer(
-      "Masks are PNG files with the class number of each pixel, at the size of the image. They are named after the image; "
+      "Masks are PNG files with the class number of each pixel, at the size of the image; where classes overlap "
+      "(data.labels.multi) each has its own, NAME_CLASS.png, 255 where it is. They are named after the image; "
       "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
       "Preprocessing comes from the checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are "
       "left, all of them share the windows (--set eval.window.size=512) of each. The files are the same.");
@@ -238,6 +239,12 @@ void add_predict(CLI::App& app, int& exit_code) {
   command->callback([arguments, &exit_code] {
     if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
     const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
+    if (experiment.data.labels.multi) {
+      arguments->results.overlapping = experiment.data.classes;
+      TSR_CHECK_USAGE(!arguments->results.palette,
+                      "--palette draws one class at each pixel; the classes of this model overlap and have a mask each: use "
+                      "--overlay");
+    }
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
       if (predict(*arguments, world, device) > 0 && world.is_first()) exit_code = 1;
     });

@@ -13,9 +13,17 @@ struct EnumNames<SourceType> {
   static constexpr std::array<std::string_view, 4> names = {"pairs", "ade20k", "coco", "synthetic"};
 };
 
+enum class MissingMask { kError, kEmpty };
+template <>
+struct EnumNames<MissingMask> {
+  static constexpr std::array<std::string_view, 2> names = {"error", "empty"};
+};
+
 // Raw mask values to classes.
 struct LabelConfig {
   bool binary = false;
+  bool multi = false;
+  MissingMask missing = MissingMask::kError;
   int64_t offset = 0;
   std::map<int64_t, int64_t> map;
   std::vector<int64_t> ignore;
@@ -25,6 +33,11 @@ struct LabelConfig {
 template <class V>
 void describe(V& v, LabelConfig& c) {
   v.field("binary", c.binary, "0 is class 0, everything else class 1 (masks of 0 and 255, or instance numbers)");
+  v.field("multi", c.multi,
+          "classes may overlap: a mask file, or a channel of one, for each class, on where it is not 0; docs/data.md, Classes "
+          "that overlap");
+  v.field("missing", c.missing,
+          "with multi, a class without a mask file: error: the sample is bad; empty: the class is not there");
   v.field("offset", c.offset, "added to each value: -1 turns 1..150 into 0..149; what becomes negative is ignored");
   v.field("map", c.map, "value: class, applied before offset; a value not in a non-empty map is an error");
   v.field("ignore", c.ignore, "values that count nowhere; of colour masks 0xRRGGBB", at_least(0));

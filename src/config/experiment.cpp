@@ -4,6 +4,7 @@
 
 #include "config/plane_choice.h"
 #include "config/reader.h"
+#include "core/class_bits.h"
 #include "core/plural.h"
 
 namespace tessera {
@@ -84,6 +85,9 @@ Experiment read_experiment(const Node& node, MissingSecrets missing) {
   Experiment experiment;
   experiment.secrets = resolve_environment(resolved, missing);
   ConfigReader::read_struct(resolved, "", experiment);
+  const Node* terms = resolved.find("loss") != nullptr ? resolved.find("loss")->find("terms") : nullptr;
+  if (experiment.data.labels.multi && (terms == nullptr || terms->kind == Node::Kind::kNull))
+    experiment.loss.terms = {BinaryCrossEntropyConfig{}, DiceConfig{}};
   if (const Node* loss = resolved.find("loss")) apply_loss_aliases(*loss, experiment.loss.terms);
   fit_normalize_defaults(experiment.data);
   validate(experiment);
@@ -120,9 +124,48 @@ std::string experiment_yaml(const Experiment& experiment) {
   return to_yaml(experiment_lines(copy));
 }
 
+namespace {
+
+// Which keys of data go with data.labels.multi.
+void check_multi_label(const DataConfig& data) {
+  const LabelConfig& labels = data.labels;
+  if (!labels.multi) {
+    if (labels.missing != MissingMask::kError)
+      fail_usage("data.labels.missing={} is for data.labels.multi, where each class has a mask of its own; remove it",
+                 name_of(labels.missing));
+    return;
+  }
+  const auto refuse = [](bool given, const char* key) {
+    if (given)
+      fail_usage(
+          "data.labels.{} and data.labels.multi: in a mask of one class 0 is off and everything else on; remove data.labels.{}",
+          key, key);
+  };
+  refuse(labels.binary, "binary");
+  refuse(labels.offset != 0, "offset");
+  refuse(!labels.map.empty(), "map");
+  refuse(!labels.colors.empty(), "colors");
+  if (data.classes.size() > static_cast<size_t>(kMaxMultiLabelClasses))
+    fail_usage("data.classes names {} classes; with data.labels.multi there may be at most {}", data.classes.size(),
+               kMaxMultiLabelClasses);
+  for (const std::string& name : data.classes) {
+    if (name == "ignore" || name == "void")
+      fail_usage("data.classes has '{}': with data.labels.multi masks of this name say which pixels to ignore; remove it",
+                 name);
+  }
+}
+
+}  // namespace
+
 void validate(const Experiment& e) {
   const TrainConfig& t = e.train;
-  check_terms(e.loss);
+  check_terms(e.loss, e.data.labels.multi);
+  check_multi_label(e.data);
+  if (e.eval.threshold != 0.5 && logit_kind(e.loss, e.data.labels.multi) == LogitKind::kSoftmax)
+    fail_usage(
+        "eval.threshold is {}, but this model gives each pixel the likeliest of its classes; it is for data.labels.multi, or "
+        "two classes with bce in loss.terms",
+        e.eval.threshold);
   if (e.optimizer.lr_scaling != LrScaling::kNone && e.optimizer.base_batch == 0)
     fail_usage("optimizer.lr_scaling={} needs optimizer.base_batch, the global batch that optimizer.lr was chosen for",
                name_of(e.optimizer.lr_scaling));

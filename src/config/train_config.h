@@ -133,6 +133,7 @@ struct EvalConfig {
   WindowConfig window;
   std::vector<double> scales = {1.0};
   bool flip = false;
+  double threshold = 0.5;
   EvalWeights weights = EvalWeights::kAverage;
   std::vector<ExtraMetric> metrics;
   BoundaryConfig boundary;
@@ -147,6 +148,8 @@ void describe(V& v, EvalConfig& c) {
   v.group("window", c.window, "sliding-window inference");
   v.field("scales", c.scales, "average over the image at these scales", positive());
   v.field("flip", c.flip, "average with the mirrored image");
+  v.field("threshold", c.threshold,
+          "data.labels.multi, and bce of two classes: a class is there where its probability is above this", between(0, 1));
   v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
   v.field("metrics", c.metrics,
           "measured beside the scores of pixels: boundary (boundary IoU), objects (connected regions: counts, F1 at IoU 0.5, "

@@ -13,6 +13,7 @@ namespace tessera {
 // What an evaluation counts.
 struct Counting {
   int num_classes = 0;
+  bool multi_label = false;                   // classes overlap
   std::optional<double> boundary_ratio = {};  // of boundary IoU: see Note [Boundary IoU]
   std::vector<bool> object_classes = {};      // whose objects are counted, see Note [Objects]; empty: none
 };
@@ -29,14 +30,18 @@ class EvalCounts {
   void add(const at::Tensor& labels, const at::Tensor& predicted);
   void add(const EvalCounts& other);
 
-  const ConfusionMatrix& pixels() const { return pixels_; }
+  const ConfusionMatrix& pixels() const { return pixels_; }  // empty where classes overlap
+  IouReport report() const;                                  // of pixels
 
   // Everything that follows from the counts; images, times and the like are left as they are made.
   EvalResult result() const;
 
  private:
+  void add_overlapping(const at::Tensor& labels, const at::Tensor& predicted);
+
   Counting counting_;
   ConfusionMatrix pixels_;
+  std::vector<ClassCounts> overlapping_;  // of pixels, where classes overlap
   std::vector<ClassCounts> boundaries_;
   std::vector<ObjectCounts> objects_;
 };

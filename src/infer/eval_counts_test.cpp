@@ -67,5 +67,30 @@ TEST(EvalCounts, ImagesAddUp) {
   EXPECT_EQ(one.objects[0], ObjectCounts{});
 }
 
+// Everything of a class is what it would be if the class were the second of two.
+TEST(EvalCounts, ClassesThatOverlapAreCountedOneByOne) {
+  const ClassTable overlapping{{"cell", "nucleus"}, {}, true}, two{{"background", "thing"}, {}};
+  const EvalConfig config = with({ExtraMetric::kBoundary, ExtraMetric::kObjects});
+  const at::Tensor labels = map_of({1, 3, 3, 0, 1, 1, 0, -1, 0, 2, 2, 0}, 4),
+                   found = map_of({1, 3, 1, 0, 1, 0, 0, 3, 0, 2, 2, 3}, 4);
+  EvalCounts counts(counting_of(config, overlapping)), sum(counting_of(config, overlapping));
+  counts.add(labels, found);
+  for (int i = 0; i < 2; ++i) sum.add(counts);
+  const EvalResult result = counts.result();
+  EXPECT_TRUE(result.confusion.empty());
+  for (int64_t c = 0; c < 2; ++c) {
+    const auto plane = [&](const at::Tensor& map) {
+      return map.bitwise_right_shift(c).bitwise_and(1).masked_fill(map.lt(0), -1).to(at::kShort);
+    };
+    EvalCounts alone(counting_of(config, two));
+    alone.add(plane(labels), plane(found));
+    const auto at = static_cast<size_t>(c);
+    EXPECT_EQ(result.overlapping[at], class_counts(alone.result().confusion, 2)[1]);
+    EXPECT_EQ(result.boundaries[at], alone.result().boundaries[1]);
+    EXPECT_EQ(result.objects[at], alone.result().objects[1]);
+    EXPECT_EQ(sum.result().overlapping[at].tp, 2 * result.overlapping[at].tp);
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -32,6 +32,7 @@ json eval_json(const ClassTable& classes, const EvalResult& result) {
   const auto n = classes.names.size();
   for (size_t c = 0; c < n; ++c) {
     per_class.push_back(class_json(classes.names[c], result, of_classes, c));
+    if (result.confusion.empty()) continue;
     confusion.push_back(std::vector<int64_t>(result.confusion.begin() + static_cast<int64_t>(c * n),
                                              result.confusion.begin() + static_cast<int64_t>((c + 1) * n)));
   }

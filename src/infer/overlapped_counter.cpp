@@ -44,7 +44,7 @@ void OverlappedCounter::count(Group& group) {
   const std::vector<EvalCounts> images = count_images(labels, group.predicted.wait(), counting_);
   for (size_t i = 0; i < images.size(); ++i) {
     total_.add(images[i]);
-    const double iou = images[i].pixels().report().mean_iou_present;
+    const double iou = images[i].report().mean_iou_present;
     if (std::isfinite(iou)) images_.push_back({group.truths[i].index, group.truths[i].id, iou});
   }
   num_images_ += std::ssize(group.truths);

@@ -47,12 +47,12 @@ class Predictor {
   Predictor(const Experiment& experiment, ModelPtr model, at::Device device);
 
   // images: (N, H, W, C) as they leave the validation transforms. Scores are logits, or probabilities when several views are
-  // averaged; K = 1 for a binary model. team: ranks that call this together, with the same images, and share the windows; the
-  // result is the leader's, and that of the others is empty.
+  // averaged; K = 1 for a binary model. Where classes overlap each score is that of one class for itself. team: ranks that call
+  // this together, with the same images, and share the windows; the result is the leader's, and that of the others is empty.
   ImageScores scores(const at::Tensor& images, float max_value, const WindowTeam& team = {}) const;
 
-  // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16.
-  // scores: of one image.
+  // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16. Where classes
+  // overlap, the set of them: Note [Multi-label maps]. scores: of one image.
   at::Tensor classes(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   // (K or 2, H, W) float probabilities at the original size.
@@ -85,6 +85,7 @@ class Predictor {
   void begin(const EvalConfig& eval, const at::Tensor& images) const;
   at::Tensor network(const at::Tensor& x, const WindowTeam& team) const;                 // (N, C, any size), normalised
   at::Tensor best_class(const at::Tensor& scores, int64_t height, int64_t width) const;  // (N, height, width) int16
+  double threshold() const;  // that a score of one class for itself must be above
   bool averages_views() const;
   bool keeps_scale() const;  // one view, which is the image itself
 
@@ -103,6 +104,7 @@ class Predictor {
   EvalConfig eval_;
   NormalizeConfig normalize_;
   TrainConfig train_;
+  bool multi_label_;
   ModelPtr model_;
   at::Device device_;
   using Shape = std::array<int64_t, 3>;

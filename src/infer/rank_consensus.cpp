@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "core/json_text.h"
-#include "metric/confusion_matrix.h"
+#include "metric/multi_label_counts.h"
 
 namespace tessera {
 namespace {
@@ -54,10 +54,6 @@ std::vector<BadSampleRecord> all_bad_samples(World& world, const std::vector<Bad
 
 EvalResult merged(World& world, EvalResult part, int num_classes) {
   if (world.alone()) return part;
-  at::Tensor counts = at::tensor(part.confusion, at::kLong).view({num_classes, num_classes});
-  world.control.sum(counts);
-  ConfusionMatrix matrix(num_classes);
-  matrix.add_counts(counts);
   at::Tensor images = at::tensor({part.num_images, part.num_bad}, at::kLong);
   world.control.sum(images);
 
@@ -71,13 +67,17 @@ EvalResult merged(World& world, EvalResult part, int num_classes) {
   for (const std::string& windows : world.control.gather_text(part.windows_for_memory)) {
     if (whole.windows_for_memory.empty()) whole.windows_for_memory = windows;
   }
-  whole.report = matrix.report();
+  whole.confusion = std::move(part.confusion);
+  whole.overlapping = std::move(part.overlapping);
+  sum_over_ranks(world, whole.confusion);
+  sum_over_ranks(world, whole.overlapping);
+  whole.report =
+      whole.overlapping.empty() ? make_iou_report(whole.confusion, num_classes) : make_multi_label_report(whole.overlapping);
   whole.boundaries = std::move(part.boundaries);
   whole.objects = std::move(part.objects);
   whole.object_classes = std::move(part.object_classes);
   sum_over_ranks(world, whole.boundaries);
   sum_over_ranks(world, whole.objects);
-  whole.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
   whole.num_images = images[0].item<int64_t>();
   whole.num_bad = images[1].item<int64_t>();
   whole.seconds = part.seconds;

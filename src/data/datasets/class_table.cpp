@@ -20,6 +20,14 @@ void refuse_duplicates(const std::vector<std::string>& names) {
   }
 }
 
+// The first colour is for a background, which classes that overlap have none of.
+std::vector<Color> default_colors(const ClassTable& table) {
+  if (!table.multi_label) return default_palette(table.size());
+  std::vector<Color> colors = default_palette(table.size() + 1);
+  colors.erase(colors.begin());
+  return colors;
+}
+
 }  // namespace
 
 ClassTable make_class_table(const DataConfig& config, std::vector<std::string> names, std::vector<Color> known_palette) {
@@ -30,10 +38,11 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
   TSR_CHECK_USAGE(names.size() <= static_cast<size_t>(std::numeric_limits<int16_t>::max()),
                   "{} classes; at most {} are possible", names.size(), std::numeric_limits<int16_t>::max());
   ClassTable table;
+  table.multi_label = config.labels.multi;
   table.names = config.classes.empty() ? std::move(names) : config.classes;
   for (std::string& name : table.names) name = json_name(name);  // the form in which a checkpoint gives them back
   if (config.palette.empty()) {
-    table.palette = known_palette.empty() ? default_palette(table.size()) : std::move(known_palette);
+    table.palette = known_palette.empty() ? default_colors(table) : std::move(known_palette);
     return table;
   }
   TSR_CHECK_USAGE(

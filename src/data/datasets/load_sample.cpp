@@ -1,5 +1,6 @@
 #include "data/datasets/load_sample.h"
 
+#include "data/decode/class_channels.h"
 #include "data/decode/label_rules.h"
 #include "data/decode/mask.h"
 
@@ -66,6 +67,16 @@ LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, cons
 LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
                      const DecodeOptions& options) {
   return load_labels(id, read_sample_file(id, path), path.string(), rules, num_classes, options);
+}
+
+LabelMap load_class_channels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
+                             const DecodeOptions& options) {
+  const std::vector<uint8_t> bytes = read_sample_file(id, path);
+  try {
+    return decode_class_channels(bytes, rules, num_classes, options.exif_orientation, options.max_pixels);
+  } catch (const Error& error) {
+    throw_bad_sample(id, path.string(), error);
+  }
 }
 
 void check_mask_size(const Sample& sample, Size mask, const std::string& image_name, const std::string& labels_name) {

@@ -26,15 +26,6 @@ constexpr std::array<std::string_view, 14> kCompanions = {"",     ".txt",  ".md"
 constexpr std::string_view kOme = ".ome";
 constexpr size_t kNamesShown = 3;
 
-using FilesByStem = std::map<std::string, fs::path>;
-
-// The files of a folder that count, and those that look like pictures of a format that is not read.
-struct FolderFiles {
-  FilesByStem read;
-  std::set<std::string> unread_stems;
-  std::map<std::string, size_t> unread;  // extension -> files
-};
-
 std::string extension_of(const fs::path& file) {
   const std::string name = lower(file.filename().string());
   for (const std::string_view two : {".nii.gz", ".ome.zarr"}) {
@@ -53,6 +44,8 @@ std::string unread_text(const FolderFiles& files) {
   for (const auto& [extension, count] : files.unread) parts.push_back(fmt::format("{} {}", count, extension));
   return name_list(parts);
 }
+
+}  // namespace
 
 FolderFiles files_by_stem(const fs::path& folder, const std::string& ending, std::string_view what) {
   FolderFiles found;
@@ -87,12 +80,15 @@ std::string first_names(const FilesByStem& files) {
   return text;
 }
 
+namespace {
+
 // a.ome.tif is an OME-TIFF, whose mask may be called a.png.
 std::string without_ome(const std::string& stem) {
   return stem.ends_with(kOme) ? stem.substr(0, stem.size() - kOme.size()) : stem;
 }
 
-// The stem of the mask for `stem`, or "". Two candidates are an error: guessing would train on the wrong one.
+}  // namespace
+
 std::string find_mask(const std::string& stem, const FilesByStem& masks) {
   std::set<std::string> candidates;
   for (std::string_view ending : kMaskEndings) {
@@ -109,6 +105,8 @@ std::string find_mask(const std::string& stem, const FilesByStem& masks) {
   }
   return found;
 }
+
+namespace {
 
 // In a folder that holds both, a file is a mask if it is another file's stem plus an ending.
 FilesByStem take_masks_out(FilesByStem& images) {
@@ -146,8 +144,9 @@ void note_unread_files(const FolderFiles& files, const fs::path& folder, std::ve
   if (files.unread.empty()) return;
   size_t count = 0;
   for (const auto& [extension, number] : files.unread) count += number;
-  notes.push_back(fmt::format("{} {} in {} are skipped, as their format is not read ({}); jpg, jpeg, png, tif and tiff are",
-                              count, plural(static_cast<int64_t>(count), "file"), folder.string(), unread_text(files)));
+  notes.push_back(fmt::format("{} {} in {} are skipped, as their format is not read ({}); expected {}", count,
+                              plural(static_cast<int64_t>(count), "file"), folder.string(), unread_text(files),
+                              image_extensions()));
 }
 
 }  // namespace
@@ -174,6 +173,13 @@ bool has_both(std::span<const fs::path> files) {
   return !take_masks_out(images).empty();
 }
 
+void note_left_out(const PairFolders& folders, const FolderFiles& images, const FolderFiles& masks,
+                   const std::set<std::string>& used, std::vector<std::string>& notes) {
+  note_unread_files(images, folders.images, notes);
+  note_unread_files(masks, folders.masks, notes);
+  if (!folders.other_masks) note_lonely_masks(masks.read, used, images, folders.masks, notes);
+}
+
 MatchedPairs match_pairs(const PairFolders& folders) {
   MatchedPairs matched;
   FolderFiles images = files_by_stem(folders.images, folders.image_ending, "image");
@@ -198,9 +204,7 @@ MatchedPairs match_pairs(const PairFolders& folders) {
             folders.images.string(), folders.masks.string(), first_names(images.read),
             masks.read.empty() ? "(none)" : first_names(masks.read),
             fmt::join(kMaskEndings.begin() + 1, kMaskEndings.end(), ", "));
-  note_unread_files(images, folders.images, matched.notes);
-  note_unread_files(masks, folders.masks, matched.notes);
-  if (!folders.other_masks) note_lonely_masks(masks.read, used, images, folders.masks, matched.notes);
+  note_left_out(folders, images, masks, used, matched.notes);
   return matched;
 }
 

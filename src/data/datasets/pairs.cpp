@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/name_list.h"
+#include "data/datasets/class_masks.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/coco_files.h"
 #include "data/datasets/load_sample.h"
@@ -27,7 +28,7 @@ std::string other_source(const fs::path& root) {
       coco->json.string());
 }
 
-MatchedPairs open_pairs(const Layout& layout, Split folders) {
+MatchedPairs open_pairs(const Layout& layout, Split folders, const DataConfig& config) {
   const LayoutPart& part = layout.part(folders);
   TSR_CHECK(!part.images.empty(),
             "there are no images to train on in {}: its folders are called val or test, none train; set data.train.images and "
@@ -36,8 +37,9 @@ MatchedPairs open_pairs(const Layout& layout, Split folders) {
   TSR_CHECK(!part.masks.empty() || folders == Split::kTest,
             "{} has no masks: no folder of masks is called as it is; set data.{}.masks", part.images.string(),
             name_of(folders));
-  MatchedPairs found = match_pairs(
-      {part.images, part.masks, layout.image_ending, part.masks.empty() ? "" : layout.mask_ending, layout.other_masks});
+  const PairFolders files{part.images, part.masks, layout.image_ending, part.masks.empty() ? "" : layout.mask_ending,
+                          layout.other_masks};
+  MatchedPairs found = config.labels.multi ? match_class_masks(files, config.classes) : match_pairs(files);
   std::erase_if(found.pairs, [&](const FilePair& pair) {
     return std::any_of(layout.apart.begin(), layout.apart.end(),
                        [&](const std::string& folder) { return pair.stem.starts_with(folder + "/"); });
@@ -74,7 +76,7 @@ Found find_pairs(const DataConfig& config, Split split) {
   if (split == Split::kTest && own.images.empty() && own.list.empty()) return {};
   // The folders of a split that is only a part of train are train's.
   const Split folders = own.images.empty() ? Split::kTrain : split;
-  MatchedPairs matched = open_pairs(layout, folders);
+  MatchedPairs matched = open_pairs(layout, folders, config);
   const SplitChoice choice = choose_split(config, layout, split, names_of(matched.pairs, &FilePair::stem));
   Found found;
   found.origin.text = choice.text.empty() ? folder_text(layout, layout.part(folders).images) : choice.text;

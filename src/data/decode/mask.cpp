@@ -21,22 +21,6 @@ namespace {
       format);
 }
 
-Raster decode_labels(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
-  switch (detect_format(bytes)) {
-    case FileFormat::kPng: return decode_png(bytes, exif_orientation, max_pixels);
-    case FileFormat::kTiff: return decode_tiff(bytes, max_pixels);
-    case FileFormat::kBmp: return decode_bmp(bytes, max_pixels);
-    case FileFormat::kNpy: return decode_npy_labels(bytes, max_pixels);
-    case FileFormat::kDicom: return decode_dicom(bytes, max_pixels);
-    case FileFormat::kWebp:
-      if (!is_lossless_webp(bytes)) fail_lossy("WebP of the lossy kind");
-      return decode_webp(bytes, exif_orientation, max_pixels);
-    case FileFormat::kJpeg2000: fail_lossy("JPEG 2000");
-    case FileFormat::kJpeg: fail_lossy("JPEG");
-  }
-  fail("unknown image format");
-}
-
 template <class T>
 std::vector<int32_t> first_channel(const std::vector<T>& pixels, size_t channels) {
   std::vector<int32_t> values(pixels.size() / channels);
@@ -55,8 +39,24 @@ std::vector<int32_t> packed_colors(const std::vector<uint8_t>& pixels, size_t ch
 
 }  // namespace
 
+Raster decode_mask_raster(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
+  switch (detect_format(bytes)) {
+    case FileFormat::kPng: return decode_png(bytes, exif_orientation, max_pixels);
+    case FileFormat::kTiff: return decode_tiff(bytes, max_pixels);
+    case FileFormat::kBmp: return decode_bmp(bytes, max_pixels);
+    case FileFormat::kNpy: return decode_npy_labels(bytes, max_pixels);
+    case FileFormat::kDicom: return decode_dicom(bytes, max_pixels);
+    case FileFormat::kWebp:
+      if (!is_lossless_webp(bytes)) fail_lossy("WebP of the lossy kind");
+      return decode_webp(bytes, exif_orientation, max_pixels);
+    case FileFormat::kJpeg2000: fail_lossy("JPEG 2000");
+    case FileFormat::kJpeg: fail_lossy("JPEG");
+  }
+  fail("unknown image format");
+}
+
 RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
-  Raster raster = decode_labels(bytes, exif_orientation, max_pixels);
+  Raster raster = decode_mask_raster(bytes, exif_orientation, max_pixels);
   const Image& image = raster.image;
   TSR_CHECK(!raster.with_sign,
             "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);

@@ -40,6 +40,8 @@ bool on_boundary(const LabelMap& labels, int y, int x) {
   return (x + 1 < labels.width && labels.at(y, x + 1) != own) || (y + 1 < labels.height && labels.at(y + 1, x) != own);
 }
 
+}  // namespace
+
 Color line_color(const Color& color) {
   const int brightness = (color[0] * 299 + color[1] * 587 + color[2] * 114) / 1000;
   Color line{};
@@ -47,8 +49,6 @@ Color line_color(const Color& color) {
     line[c] = static_cast<uint8_t>(brightness > 90 ? color[c] / 2 : color[c] + (255 - color[c]) * 2 / 3);
   return line;
 }
-
-}  // namespace
 
 Image to_display(const Image& image) {
   Image out(image.height, image.width, 3);

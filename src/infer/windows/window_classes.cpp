@@ -20,20 +20,21 @@ bool keeps_scores(const at::Tensor& scores, const WindowGrid& grid) {
 
 }  // namespace
 
-WindowClasses::WindowClasses(const WindowView& view, WindowWeights weights, BestClass best_class)
-    : view_(view), weights_(window_weights(view.grid, weights)), best_class_(std::move(best_class)) {}
+WindowClasses::WindowClasses(const WindowView& view, WindowWeights weights, bool argmax, BestClass best_class)
+    : view_(view), weights_(window_weights(view.grid, weights)), argmax_(argmax), best_class_(std::move(best_class)) {}
 
 void WindowClasses::add(int64_t first, const at::Tensor& scores) {
   const bool is_first = !bands_ && kept_.empty();
-  if (is_first && !keeps_scores(scores, view_.grid)) use_bands(scores.device());
+  if (is_first && !(argmax_ && keeps_scores(scores, view_.grid))) use_bands(scores.device());
   if (!bands_) {
     kept_.push_back(scores);
     return;
   }
   bands_->add(first, scores);
   while (const std::optional<WindowSums> band = bands_->next()) {
-    // Sums and averages have the same class: the weights are positive, and one number for all classes of a pixel.
-    classes_.narrow(1, band->y - view_.part.y, band->sums.size(2)).copy_(best_class_(band->sums));
+    // Sums and averages have the same largest score: the weights are positive, and one number for all classes of a pixel.
+    const bool largest = argmax_ && band->sums.size(1) > 1;
+    classes_.narrow(1, band->y - view_.part.y, band->sums.size(2)).copy_(best_class_(largest ? band->sums : band->average()));
   }
 }
 

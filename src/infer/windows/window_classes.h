@@ -12,9 +12,10 @@ namespace tessera {
 // else sums are made in bands.
 class WindowClasses {
  public:
-  using BestClass = std::function<at::Tensor(const at::Tensor& sums)>;  // (N, K, rows, W) -> (N, rows, W) int16
+  using BestClass = std::function<at::Tensor(const at::Tensor& scores)>;  // (N, K, rows, W) -> (N, rows, W) int16
 
-  WindowClasses(const WindowView& view, WindowWeights weights, BestClass best_class);
+  // argmax: of several scores the largest tells the class. Else, and for one score alone, best_class gets averages, not sums.
+  WindowClasses(const WindowView& view, WindowWeights weights, bool argmax, BestClass best_class);
 
   // Scores of the windows from number `first` on, in order: see WindowBands::add.
   void add(int64_t first, const at::Tensor& scores);
@@ -27,6 +28,7 @@ class WindowClasses {
 
   WindowView view_;
   at::Tensor weights_;  // of a window, on the CPU
+  bool argmax_;
   BestClass best_class_;
   std::vector<at::Tensor> kept_;  // scores, where they are
   std::optional<WindowBands> bands_;

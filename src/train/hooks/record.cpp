@@ -85,7 +85,9 @@ void TensorBoardHook::on_eval(const TrainState& state, double, const EvalResult&
   for (const auto& [name, value] : metrics_by_class(classes_, result)) {
     if (std::isfinite(value)) writer_->scalar("val/" + name, value, state.step);  // else the class has no curve
   }
-  picture("val/confusion_matrix", draw_confusion(result.confusion, static_cast<int>(result.report.classes.size())), state.step);
+  if (!result.confusion.empty())
+    picture("val/confusion_matrix", draw_confusion(result.confusion, static_cast<int>(result.report.classes.size())),
+            state.step);
   writer_->flush();
 }
 
