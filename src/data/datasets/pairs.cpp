@@ -50,6 +50,9 @@ MatchedPairs open_pairs(const Layout& layout, Split folders, const DataConfig& c
 
 std::vector<std::string> class_names(const DataConfig& config) {
   if (!config.classes.empty()) return config.classes;
+  TSR_CHECK_USAGE(
+      !config.labels.multi,
+      "set data.classes: with data.labels.multi they name the folders or endings of the masks, e.g. [cell, nucleus]");
   TSR_CHECK_USAGE(config.labels.binary,
                   "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
   return {"background", "foreground"};
