@@ -63,6 +63,20 @@ TEST(Components, NothingOfTheClassIsNoRegion) {
   EXPECT_TRUE(connected_components(LabelMap(0, 0)).regions.empty());
 }
 
+TEST(Components, RunsAreConnectedAnew) {
+  const LabelMap map = drawn({"111",  //
+                              "101",  //
+                              "111"});
+  auto runs = connected_components_of(map, 1).runs;
+  runs.erase(runs.begin());  // the first row: what is left is a cup
+  EXPECT_EQ(connect_runs(map.size(), runs, 1, Connectivity::kFour).regions.size(), 1U);
+  runs.pop_back();  // and without its bottom two pixels
+  const Components two = connect_runs(map.size(), runs, 1, Connectivity::kEight);
+  ASSERT_EQ(two.regions.size(), 2U);
+  EXPECT_TRUE(same(two.regions[1], 1, 1, 1, 2, 2, 3));
+  EXPECT_TRUE(connect_runs(map.size(), {}, 1, Connectivity::kFour).regions.empty());
+}
+
 // The definition itself, by flooding: slow and plain.
 std::vector<int32_t> flooded(const LabelMap& map, bool corners) {
   std::vector<int32_t> ids(map.labels.size(), -1);

@@ -47,7 +47,7 @@ std::string Predictor::why_not_tried(const EvalConfig& eval, int64_t count, int6
 }
 
 void Predictor::check_memory(int64_t height, int64_t width, int64_t channels) const {
-  why_not_tried(limits_.within(eval_, height, width), 1, height, width, channels);
+  why_not_tried(limits_.within(eval_for(height, width), height, width), 1, height, width, channels);
 }
 
 // Returns what `make` gives for `count` of the images, or nothing where they are to be tried again in smaller parts.
@@ -55,7 +55,8 @@ template <class Make>
 auto Predictor::within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
     -> std::optional<decltype(make(EvalConfig()))> {
   const int64_t height = images.size(1), width = images.size(2);
-  const EvalConfig eval = team.alone() ? limits_.within(eval_, height, width) : eval_;
+  const EvalConfig asked = eval_for(height, width);
+  const EvalConfig eval = team.alone() ? limits_.within(asked, height, width) : asked;
   std::string why = team.alone() ? why_not_tried(eval, count, height, width, images.size(3)) : "", reason;
   if (why.empty()) {
     try {
@@ -90,6 +91,24 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
     done += count;
   }
   return {at::cat(parts), images.size(1), images.size(2)};
+}
+
+void Predictor::class_rows(const ImageGroup& image, const RowSink& sink) const {
+  while (true) {
+    const auto done = within_memory(image.pixels, 1, {}, [&](const EvalConfig& eval) {
+      const auto& placement = image.placements.at(0);
+      const bool same_rows =
+          !placement || (placement->original == Size{static_cast<int>(image.height()), static_cast<int>(image.width())} &&
+                         !placement->flipped);
+      if (same_rows && streams_windows(eval, image)) {
+        windowed_classes(eval, image, {}, sink);
+      } else {
+        sink(0, class_maps_of(eval, image, {})[0]);
+      }
+      return true;
+    });
+    if (done) return;
+  }
 }
 
 std::vector<at::Tensor> Predictor::class_maps(const ImageGroup& images, const WindowTeam& team) const {

@@ -11,6 +11,7 @@ struct DecodeOptions {
   int channels = 3;              // 1 grey, 3 RGB, other: as in the file, which must have that many (pages of a TIFF count)
   bool exif_orientation = true;  // turn JPEGs and PNGs as their EXIF tag says; a TIFF's own Orientation tag is always followed
   uint64_t max_pixels = kMaxPixels;  // a file that says it has more is refused before memory is taken
+  bool as_stored = false;            // see stored_channels: the image may have the file's depth and channels
 };
 
 enum class FileFormat { kJpeg, kPng, kTiff };

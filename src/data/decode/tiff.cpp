@@ -46,7 +46,7 @@ std::vector<NumberedPage> list_pages(const TiffFile& file, uint64_t max_pixels) 
   return pages;
 }
 
-Image blank_image(const TiffPage& page, int channels) {
+Image blank_image(const TiffPage& page, int channels, bool as_words) {
   Image image;
   image.height = static_cast<int>(page.height);
   image.width = static_cast<int>(page.width);
@@ -54,6 +54,8 @@ Image blank_image(const TiffPage& page, int channels) {
   image.max_value = page.max_value();
   if (page.as_bytes()) {
     image.pixels = std::vector<uint8_t>(image.count());
+  } else if (as_words) {
+    image.pixels = std::vector<uint16_t>(image.count());
   } else {
     image.pixels = std::vector<float>(image.count());
   }
@@ -64,6 +66,8 @@ void invert(Image& image, int bits) {
   if (image.is_bytes()) {
     const int top = (1 << bits) - 1;
     for (uint8_t& v : image.bytes()) v = static_cast<uint8_t>(top - v);
+  } else if (image.is_words()) {
+    for (uint16_t& v : image.words()) v = static_cast<uint16_t>(0xFFFF - v);
   } else {
     for (float& v : image.floats()) v = image.max_value - v;
   }
@@ -71,13 +75,14 @@ void invert(Image& image, int bits) {
 
 }  // namespace
 
-Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels) {
+Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, bool keep_words) {
   const TiffFile file(bytes);
   const std::vector<NumberedPage> pages = list_pages(file, max_pixels);
   const TiffPage& first = pages.front().tags;
   size_t channels = 0;
   for (const NumberedPage& page : pages) channels += page.tags.samples;
-  check_dimensions("TIFF", first.width, first.height, channels, first.as_bytes() ? 1 : 4, max_pixels);
+  const bool as_words = keep_words && first.bits == 16 && first.format == SAMPLEFORMAT_UINT;
+  check_dimensions("TIFF", first.width, first.height, channels, first.as_bytes() ? 1 : as_words ? 2 : 4, max_pixels);
 
   Raster raster;
   raster.kind = pages.size() == 1 ? first.kind() : ColorKind::kStack;
@@ -85,7 +90,7 @@ Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels) {
   raster.with_sign = first.format == SAMPLEFORMAT_INT;
   TSR_CHECK(pages.size() == 1 || first.kind() != ColorKind::kPalette,
             "TIFF has {} pages with palettes: expected one page, or pages of values; split the file", pages.size());
-  raster.image = blank_image(first, static_cast<int>(channels));
+  raster.image = blank_image(first, static_cast<int>(channels), as_words);
   Image& image = raster.image;
 
   int channel = 0;

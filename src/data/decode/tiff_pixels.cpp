@@ -60,6 +60,7 @@ void store_row(const uint8_t* from, const TiffPage& page, const Block& block, Im
     unpack_bits({from, block.stride}, page.bits, row);
     return convert_row<uint8_t>(row.data(), to, block.columns, block.samples, channels);
   }
+  if (image.is_words()) return convert_row<uint16_t>(from, image.words().data() + at, block.columns, block.samples, channels);
   float* to = image.floats().data() + at;
   const auto store = [&]<class T>(std::type_identity<T>) { convert_row<T>(from, to, block.columns, block.samples, channels); };
   if (page.format == SAMPLEFORMAT_IEEEFP)

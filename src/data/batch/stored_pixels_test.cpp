@@ -1,0 +1,34 @@
+#include "data/batch/stored_pixels.h"
+
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+namespace tessera {
+namespace {
+
+at::Tensor of(const std::vector<double>& values, const std::vector<int64_t>& sizes, at::ScalarType type) {
+  return torch::tensor(values, torch::kDouble).to(type).view(sizes);
+}
+
+TEST(StoredPixels, TheTensorIsTheImageAndKeepsIt) {
+  auto image = std::make_shared<Image>(1, 2, 1);
+  image->pixels = std::vector<uint16_t>{7, 65535};
+  const void* const pixels = image->words().data();
+  const at::Tensor stored = stored_tensor(image);
+  image.reset();
+  EXPECT_EQ(stored.const_data_ptr(), pixels);
+  EXPECT_EQ(stored.scalar_type(), at::kUInt16);
+  EXPECT_TRUE(network_pixels(stored, 1).equal(of({7, 65535}, {1, 1, 2, 1}, at::kFloat)));
+}
+
+TEST(StoredPixels, GreyIsRepeatedAndAlphaDropped) {
+  const at::Tensor grey = of({1, 2}, {1, 1, 2, 1}, at::kByte), rgb = of({1, 1, 1, 2, 2, 2}, {1, 1, 2, 3}, at::kByte);
+  EXPECT_TRUE(network_pixels(grey, 3).equal(rgb));
+  EXPECT_TRUE(network_pixels(of({1, 9, 2, 9}, {1, 1, 2, 2}, at::kByte), 3).equal(rgb));
+  EXPECT_TRUE(network_pixels(of({1, 9, 2, 9}, {1, 1, 2, 2}, at::kByte), 1).equal(grey));
+  EXPECT_TRUE(network_pixels(of({1, 1, 1, 9, 2, 2, 2, 9}, {1, 1, 2, 4}, at::kByte), 3).equal(rgb));
+  EXPECT_EQ(network_pixels(rgb, 3).data_ptr(), rgb.data_ptr());  // nothing to do, nothing copied
+}
+
+}  // namespace
+}  // namespace tessera
