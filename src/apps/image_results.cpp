@@ -27,7 +27,7 @@ constexpr const char* kGeoJson = ".geojson";
 constexpr const char* kCocoFile = "annotations_coco.json";
 
 // The labels drawn on the image, and below it what the colours mean.
-std::vector<uint8_t> picture_png(const Image& image, const LabelMap& labels, const ClassTable& classes,
+std::vector<uint8_t> picture_png(const StoredImage& image, const LabelMap& labels, const ClassTable& classes,
                                  const OverlayStyle& style) {
   constexpr uint8_t kGround = 255;
   const OverlayRows rows(image, labels, classes.palette, style);
@@ -87,7 +87,7 @@ ImageResults find_results(const Predictor& predictor, const ImageGroup& image, b
   }
 }
 
-void ResultWriter::write(const ImageJob& job, const Image* original, const ImageResults& results) {
+void ResultWriter::write(const ImageJob& job, const StoredImage* original, const ImageResults& results) {
   const fs::path base = fs::path(files_.folder) / job.name;
   make_folders(base.parent_path());
   const auto with = [&](const char* suffix) { return fs::path(base.string() + suffix); };

@@ -42,7 +42,7 @@ class ResultWriter {
       : files_(files), classes_(classes), background_(background) {}
 
   // original: the image as it was read, where pictures are drawn on it.
-  void write(const ImageJob& job, const Image* original, const ImageResults& results);
+  void write(const ImageJob& job, const StoredImage* original, const ImageResults& results);
 
   // The file of all images' polygons, if it is asked for. Collective: the first rank writes those of all.
   void finish(Communicator& ranks);

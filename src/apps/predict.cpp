@@ -43,7 +43,7 @@ struct PredictArguments {
 };
 
 struct Loaded {
-  std::shared_ptr<const Image> original = {};  // where pictures are drawn on it
+  std::shared_ptr<const StoredImage> original = {};  // where pictures are drawn on it
   ImageGroup image = {};
   std::string error = {};
   bool again = false;  // there was no memory for it beside others
@@ -116,24 +116,34 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   Predictor predictor = trained.predictor();
   ResultWriter writer(arguments.results, trained.classes, background_class(trained.classes.names, data.labels.binary));
   const int threads = loader_threads(data.threads, world.spec.local_world_size);
+  const bool draws = arguments.results.draws();
+  const auto load_image = [&](std::span<const uint8_t> bytes, int64_t number) {
+    Loaded loaded;
+    StoredImage image;
+    Placement placement;
+    if (pipeline.empty() && world.size() == 1) {
+      // Nothing is done to the whole image: it stays as its file has it, and windows are converted one by one.
+      image = decode_stored(bytes, decode_options(data));
+      placement = whole_image(image.size());
+    } else {
+      Image decoded = decode_image(bytes, decode_options(data));
+      if (draws && !pipeline.empty()) loaded.original = std::make_shared<const StoredImage>(decoded);
+      placement = whole_image(decoded.size());
+      Sample sample{"", std::move(decoded), std::nullopt, placement};
+      run_pipeline(pipeline, sample, trained.experiment.train.seed, 0, static_cast<uint64_t>(number));
+      placement = sample.placement;
+      image = StoredImage(std::move(sample.image));
+    }
+    const auto processed = std::make_shared<const StoredImage>(std::move(image));
+    if (draws && pipeline.empty()) loaded.original = processed;
+    loaded.image = {stored_tensor(processed), processed->max_value, {placement}, data.channels};
+    return loaded;
+  };
   const auto load = [&](int64_t i) {
     Loaded loaded;
     try {
       const ImageJob& job = jobs[static_cast<size_t>(i)];
-      DecodeOptions options = decode_options(data);
-      // Nothing is done to the whole image: it stays as its file has it, and windows are converted one by one.
-      options.as_stored = pipeline.empty() && world.size() == 1;
-      auto image = std::make_shared<const Image>(decode_image(read_bytes(job.image), options));
-      if (arguments.results.draws()) loaded.original = image;
-      Placement placement = whole_image(image->size());
-      if (!pipeline.empty()) {
-        Sample sample{job.name.string(), *image, std::nullopt, placement};
-        run_pipeline(pipeline, sample, trained.experiment.train.seed, 0,
-                     static_cast<uint64_t>(job_number(world, static_cast<size_t>(i))));
-        placement = sample.placement;
-        image = std::make_shared<const Image>(std::move(sample.image));
-      }
-      loaded.image = {stored_tensor(image), image->max_value, {placement}, data.channels};
+      loaded = load_image(read_bytes(job.image), job_number(world, static_cast<size_t>(i)));
     } catch (const Error& e) {
       loaded.error = e.what();
     }
@@ -154,8 +164,10 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     budget.resize(i, bytes_of(loaded));
     return loaded;
   });
-  const auto open_budget = [&budget](const void*) { budget.open(); };
-  const std::unique_ptr<const void, decltype(open_budget)> at_the_end(&budget, open_budget);  // before threads are joined
+  const struct BudgetAtEnd {
+    LoadBudget& budget;
+    ~BudgetAtEnd() { budget.open(); }
+  } at_end{budget};  // ends before `loads`, which joins its threads
   const auto load_alone = [&](int64_t i) {
     release_kept_memory();
     try {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/rng.h"
+#include "support/fixtures.h"
 
 namespace tessera {
 namespace {
@@ -75,6 +76,26 @@ TEST(Components, RunsAreConnectedAnew) {
   ASSERT_EQ(two.regions.size(), 2U);
   EXPECT_TRUE(same(two.regions[1], 1, 1, 1, 2, 2, 3));
   EXPECT_TRUE(connect_runs(map.size(), {}, 1, Connectivity::kFour).regions.empty());
+}
+
+// tests/interop/make_skimage.py
+TEST(Components, AreThoseOfScikitImage) {
+  const auto fixture = testing::load_fixture("skimage.json");
+  for (const auto& expected : fixture.at("cases")) {
+    LabelMap map(expected["height"], expected["width"]);
+    map.labels = expected["labels"].get<std::vector<int16_t>>();
+    for (const auto& [connectivity, name] :
+         {std::pair(Connectivity::kFour, "four"), std::pair(Connectivity::kEight, "eight")}) {
+      const Components found = connected_components(map, connectivity);
+      EXPECT_EQ(found.region_map(), expected[name]["numbers"].get<std::vector<int32_t>>()) << expected["name"] << ", " << name;
+      const auto& regions = expected[name]["regions"];
+      ASSERT_EQ(found.regions.size(), regions.size());
+      for (size_t i = 0; i < regions.size(); ++i) {
+        const std::vector<int> box = regions[i]["bbox"];
+        EXPECT_TRUE(same(found.regions[i], regions[i]["label"], regions[i]["area"], box[0], box[1], box[2], box[3]));
+      }
+    }
+  }
 }
 
 // The definition itself, by flooding: slow and plain.

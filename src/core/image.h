@@ -14,14 +14,13 @@ struct Size {
 };
 
 // Pixels, interleaved: value (y, x, c) is at (y * width + x) * channels + c. 8-bit files stay bytes; everything deeper
-// (16-bit, 32-bit, float) is float in the file's own range, whose top is `max_value` (65535 for 16-bit, 1 for float). Only
-// where a large image is asked for as its file stores it (DecodeOptions::as_stored) do 16-bit values stay words.
+// (16-bit, 32-bit, float) is float in the file's own range, whose top is `max_value` (65535 for 16-bit, 1 for float).
 struct Image {
   int height = 0;
   int width = 0;
   int channels = 0;
   float max_value = 255.0F;
-  std::variant<std::vector<uint8_t>, std::vector<float>, std::vector<uint16_t>> pixels;
+  std::variant<std::vector<uint8_t>, std::vector<float>> pixels;
 
   Image() = default;
   Image(int h, int w, int c) : height(h), width(w), channels(c), pixels(std::vector<uint8_t>(count())) {}
@@ -29,13 +28,10 @@ struct Image {
   size_t count() const { return static_cast<size_t>(height) * static_cast<size_t>(width) * static_cast<size_t>(channels); }
   Size size() const { return {height, width}; }
   bool is_bytes() const { return std::holds_alternative<std::vector<uint8_t>>(pixels); }
-  bool is_words() const { return std::holds_alternative<std::vector<uint16_t>>(pixels); }
   std::vector<uint8_t>& bytes() { return std::get<std::vector<uint8_t>>(pixels); }
   const std::vector<uint8_t>& bytes() const { return std::get<std::vector<uint8_t>>(pixels); }
   std::vector<float>& floats() { return std::get<std::vector<float>>(pixels); }
   const std::vector<float>& floats() const { return std::get<std::vector<float>>(pixels); }
-  std::vector<uint16_t>& words() { return std::get<std::vector<uint16_t>>(pixels); }
-  const std::vector<uint16_t>& words() const { return std::get<std::vector<uint16_t>>(pixels); }
 };
 
 // What is done to the colours of one image, already drawn; the neutral values change nothing.

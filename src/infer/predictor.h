@@ -106,7 +106,7 @@ class Predictor {
   Part original_part(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   template <class Make>
-  auto within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
+  auto within_memory(const at::Tensor& images, int64_t channels, int64_t count, const WindowTeam& team, const Make& make) const
       -> std::optional<decltype(make(EvalConfig()))>;
   std::string why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, int64_t channels) const;
 

@@ -50,14 +50,15 @@ void Predictor::check_memory(int64_t height, int64_t width, int64_t channels) co
   why_not_tried(limits_.within(eval_for(height, width), height, width), 1, height, width, channels);
 }
 
-// Returns what `make` gives for `count` of the images, or nothing where they are to be tried again in smaller parts.
+// Returns what `make` gives for `count` of the images, of so many channels for the network, or nothing where they are to be
+// tried again in smaller parts.
 template <class Make>
-auto Predictor::within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
-    -> std::optional<decltype(make(EvalConfig()))> {
+auto Predictor::within_memory(const at::Tensor& images, int64_t channels, int64_t count, const WindowTeam& team,
+                              const Make& make) const -> std::optional<decltype(make(EvalConfig()))> {
   const int64_t height = images.size(1), width = images.size(2);
   const EvalConfig asked = eval_for(height, width);
   const EvalConfig eval = team.alone() ? limits_.within(asked, height, width) : asked;
-  std::string why = team.alone() ? why_not_tried(eval, count, height, width, images.size(3)) : "", reason;
+  std::string why = team.alone() ? why_not_tried(eval, count, height, width, channels) : "", reason;
   if (why.empty()) {
     try {
       return make(eval);
@@ -82,7 +83,7 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
   std::vector<at::Tensor> parts;  // undefined where the team's leader has them
   for (int64_t done = 0; done < images.size(0);) {
     const int64_t count = team.alone() ? std::min(images.size(0) - done, limits_.images()) : images.size(0);
-    const auto part = within_memory(images, count, team, [&](const EvalConfig& eval) {
+    const auto part = within_memory(images, images.size(3), count, team, [&](const EvalConfig& eval) {
       return scores_of(eval, images.narrow(0, done, count), max_value, team);
     });
     if (!part) continue;
@@ -95,7 +96,7 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
 
 void Predictor::class_rows(const ImageGroup& image, const RowSink& sink) const {
   while (true) {
-    const auto done = within_memory(image.pixels, 1, {}, [&](const EvalConfig& eval) {
+    const auto done = within_memory(image.pixels, image.num_channels(), 1, {}, [&](const EvalConfig& eval) {
       const auto& placement = image.placements.at(0);
       const bool same_rows =
           !placement || (placement->original == Size{static_cast<int>(image.height()), static_cast<int>(image.width())} &&
@@ -115,7 +116,7 @@ std::vector<at::Tensor> Predictor::class_maps(const ImageGroup& images, const Wi
   std::vector<at::Tensor> maps;
   for (int64_t done = 0; done < images.size();) {
     const int64_t count = team.alone() ? std::min(images.size() - done, limits_.images()) : images.size();
-    const auto part = within_memory(images.pixels, count, team, [&](const EvalConfig& eval) {
+    const auto part = within_memory(images.pixels, images.num_channels(), count, team, [&](const EvalConfig& eval) {
       return class_maps_of(eval, images.part(done, count), team);
     });
     if (!part) continue;

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "core/files.h"
 #include "core/json_text.h"
+#include "core/rng.h"
 
 namespace tessera {
 namespace {
@@ -64,6 +68,32 @@ TEST(RegionFiles, CocoHasPolygonsWithoutHoles) {
   // Cut below its second row, where the hole then is open.
   EXPECT_EQ(ring["segmentation"], json::parse("[[0,0,3,0,3,2,2,2,2,1,1,1,1,2,0,2],[0,2,3,2,3,3,0,3]]"));
   EXPECT_EQ(file["annotations"][1]["bbox"], (json{4, 1, 2, 2}));
+}
+
+// With TESSERA_INTEROP_OUT set, leaves its files there for tests/interop/check_polygons.py, which reads them with shapely,
+// scikit-image and pycocotools.
+TEST(RegionFiles, OfNoiseAndDiscsAreWrittenForOthers) {
+  LabelMap map(48, 64);
+  Rng rng(11, Stream::kSynthetic);
+  for (int y = 0; y < map.height; ++y) {
+    for (int x = 0; x < map.width; ++x) {
+      const bool disc = (y - 24) * (y - 24) + (x - 40) * (x - 40) < 400;
+      map.at(y, x) = static_cast<int16_t>(disc ? 1 + static_cast<int>(rng.below(20)) / 19 : static_cast<int>(rng.below(9)) / 7);
+    }
+  }
+  const ClassTable classes{{"background", "a", "b"}, {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}}};
+  const RegionOptions exact{.background = 0}, simple{.background = 0, .simplify = 1.5};
+  const std::string text = geojson_text(map, classes, exact), fewer = geojson_text(map, classes, simple);
+  EXPECT_LT(fewer.size(), text.size());
+  EXPECT_EQ(json::parse(fewer)["features"].size(), json::parse(text)["features"].size());
+  const char* keep = std::getenv("TESSERA_INTEROP_OUT");
+  if (keep == nullptr) return;
+  const fs::path folder = fs::path(keep) / "polygons";
+  make_folders(folder);
+  write_file(folder / "labels.json", json_text({{"height", map.height}, {"width", map.width}, {"labels", map.labels}}));
+  write_file(folder / "exact.geojson", text);
+  write_file(folder / "simplified.geojson", fewer);
+  write_file(folder / "coco.json", json_text(coco_file({coco_image("a.png", map, exact)}, classes, exact)));
 }
 
 }  // namespace

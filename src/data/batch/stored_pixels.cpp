@@ -2,10 +2,12 @@
 
 #include <torch/types.h>
 
+#include <array>
+
 namespace tessera {
 
-at::Tensor stored_tensor(std::shared_ptr<const Image> image) {
-  const at::ScalarType type = image->is_bytes() ? at::kByte : image->is_words() ? at::kUInt16 : at::kFloat;
+at::Tensor stored_tensor(std::shared_ptr<const StoredImage> image) {
+  const at::ScalarType type = std::array{at::kByte, at::kFloat, at::kUInt16}.at(image->pixels.index());
   const auto* data = std::visit([](const auto& pixels) { return static_cast<const void*>(pixels.data()); }, image->pixels);
   const std::vector<int64_t> sizes{1, image->height, image->width, image->channels};
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): libtorch has no tensor of constants

@@ -86,32 +86,7 @@ Image converted(Image image, ColorKind kind, int channels) {
        image.channels);
 }
 
-// 16-bit values as floats, as all that computes with them expects.
-Image widened(Image image) {
-  if (image.is_words()) image.pixels = std::vector<float>(image.words().begin(), image.words().end());
-  return image;
-}
-
-// Whether the channels are there as they are: the first of the file, or its only one repeated.
-bool only_selects(const Raster& raster, int channels) {
-  if (raster.bits < 8) return false;
-  switch (raster.kind) {
-    case ColorKind::kGrey:
-    case ColorKind::kGreyAlpha: return channels == 1 || channels == 3 || channels == raster.image.channels;
-    case ColorKind::kRgb:
-    case ColorKind::kRgba: return channels == 3 || channels == raster.image.channels;
-    case ColorKind::kStack: return channels == raster.image.channels;
-    default: return false;
-  }
-}
-
 }  // namespace
-
-Image stored_channels(Raster raster, int channels) {
-  if (only_selects(raster, channels)) return std::move(raster.image);
-  raster.image = widened(std::move(raster.image));
-  return to_channels(std::move(raster), channels);
-}
 
 Image to_channels(Raster raster, int channels) {
   if (raster.kind == ColorKind::kPalette) {

@@ -8,9 +8,4 @@ namespace tessera {
 // Pillow's convert("L") and convert("RGB") bit for bit on 8-bit files. Throws Error when the file has other channels.
 Image to_channels(Raster raster, int channels);
 
-// The same for a large image that is cut into windows: where the channels asked for are the file's first ones, or its grey
-// repeated, the image stays as it is stored, with the file's depth and channels, and whoever cuts it does the rest
-// (data/batch/stored_pixels.h).
-Image stored_channels(Raster raster, int channels);
-
 }  // namespace tessera

@@ -60,7 +60,7 @@ bool starts_with(std::span<const uint8_t> bytes, std::string_view start) {
 // One NaN makes the loss of its whole batch NaN. Bits instead of std::isfinite, and no way out of the loop: so the compiler
 // can look at many pixels at once.
 void check_finite(const Image& image) {
-  if (image.is_bytes() || image.is_words()) return;
+  if (image.is_bytes()) return;
   constexpr uint32_t kExponent = 0x7F800000;
   uint32_t found = 0;
   for (const float value : image.floats()) found |= (std::bit_cast<uint32_t>(value) & kExponent) == kExponent ? 1U : 0U;
@@ -70,11 +70,6 @@ void check_finite(const Image& image) {
   const int64_t at = place - pixels.begin(), pixel = at / image.channels;
   fail("pixel (y {}, x {}) is not a number: channel {} is {}; replace NaN and infinite values in the file, or leave it out",
        pixel / image.width, pixel % image.width, at % image.channels, *place);
-}
-
-Image channels_of(Raster raster, const DecodeOptions& options) {
-  return options.as_stored ? stored_channels(std::move(raster), options.channels)
-                           : to_channels(std::move(raster), options.channels);
 }
 
 }  // namespace
@@ -89,18 +84,21 @@ FileFormat detect_format(std::span<const uint8_t> bytes) {
   fail_unknown(bytes);
 }
 
-Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options) {
+Raster decode_raster(std::span<const uint8_t> bytes, const DecodeOptions& options, bool keep_words) {
   switch (detect_format(bytes)) {
-    case FileFormat::kJpeg: return channels_of(decode_jpeg(bytes, options.exif_orientation, options.max_pixels), options);
-    case FileFormat::kPng:
-      return channels_of(decode_png(bytes, options.exif_orientation, options.max_pixels, options.as_stored), options);
+    case FileFormat::kJpeg: return decode_jpeg(bytes, options.exif_orientation, options.max_pixels);
+    case FileFormat::kPng: return decode_png(bytes, options.exif_orientation, options.max_pixels, keep_words);
     case FileFormat::kTiff: {
-      Image image = channels_of(decode_tiff(bytes, options.max_pixels, options.as_stored), options);
-      check_finite(image);
-      return image;
+      Raster raster = decode_tiff(bytes, options.max_pixels, keep_words);
+      check_finite(raster.image);
+      return raster;
     }
   }
   fail("unknown image format");
+}
+
+Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options) {
+  return to_channels(decode_raster(bytes, options), options.channels);
 }
 
 }  // namespace tessera

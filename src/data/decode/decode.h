@@ -11,13 +11,15 @@ struct DecodeOptions {
   int channels = 3;              // 1 grey, 3 RGB, other: as in the file, which must have that many (pages of a TIFF count)
   bool exif_orientation = true;  // turn JPEGs and PNGs as their EXIF tag says; a TIFF's own Orientation tag is always followed
   uint64_t max_pixels = kMaxPixels;  // a file that says it has more is refused before memory is taken
-  bool as_stored = false;            // see stored_channels: the image may have the file's depth and channels
 };
 
 enum class FileFormat { kJpeg, kPng, kTiff };
 
 // By the first bytes, never by the name. Throws Error saying what the file looks like instead.
 FileFormat detect_format(std::span<const uint8_t> bytes);
+
+// The values as they are stored, before any conversion, every one of them finite. keep_words: see Raster::words.
+Raster decode_raster(std::span<const uint8_t> bytes, const DecodeOptions& options, bool keep_words = false);
 
 // The bytes of a JPEG, PNG or TIFF file as pixels, every one of them finite. Any number of threads. Throws Error with the
 // reason, without a file name: the caller knows what the bytes are called.

@@ -133,9 +133,13 @@ Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_p
   raster.kind = kind_of(header.color_type);
   raster.bits = header.bit_depth;
   const int channels = channels_of(raster.kind);
-  const bool as_words = keep_words && header.bit_depth == 16;
-  const uint64_t bytes_of_value = as_words ? 2 : header.bit_depth == 16 ? 4 : 1;
-  check_dimensions("PNG", header.width, header.height, static_cast<uint64_t>(channels), bytes_of_value, max_pixels);
+  const int orientation = obey_exif ? exif_orientation(exif) : 1;
+  const bool as_words = keep_words && header.bit_depth == 16 && orientation == 1;
+  check_dimensions("PNG", header.width, header.height, static_cast<uint64_t>(channels),
+                   header.bit_depth < 16 ? 1
+                   : as_words            ? 2
+                                         : 4,
+                   max_pixels);
   raster.image.height = static_cast<int>(header.height);
   raster.image.width = static_cast<int>(header.width);
   raster.image.channels = channels;
@@ -146,17 +150,16 @@ Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_p
             "PNG is truncated: it says {} x {} pixels, which {} bytes cannot hold; get it again", header.width, header.height,
             bytes.size());
   std::vector<uint8_t> packed(as_words ? 0 : size);
-  if (as_words) raster.image.pixels = std::vector<uint16_t>(raster.image.count());
-  void* const to = as_words ? static_cast<void*>(raster.image.words().data()) : packed.data();
+  if (as_words) raster.words.resize(raster.image.count());
+  void* const to = as_words ? static_cast<void*>(raster.words.data()) : packed.data();
   check(spng_decode_image(png.get(), to, size, SPNG_FMT_PNG, 0), "pixel data", bytes.size());
   check(spng_decode_chunks(png.get()), "chunks after the pixels", bytes.size());
   if (raster.kind == ColorKind::kPalette) raster.palette = read_palette(png.get(), bytes.size());
   if (as_words) {
     raster.image.max_value = 65535.0F;
-  } else {
-    store_pixels(raster, std::move(packed));
+    return raster;
   }
-  const int orientation = obey_exif ? exif_orientation(exif) : 1;
+  store_pixels(raster, std::move(packed));
   if (orientation != 1) raster.image = orient(raster.image, orientation);
   return raster;
 }

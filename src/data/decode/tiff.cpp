@@ -46,16 +46,16 @@ std::vector<NumberedPage> list_pages(const TiffFile& file, uint64_t max_pixels) 
   return pages;
 }
 
+// as_words: the values go elsewhere.
 Image blank_image(const TiffPage& page, int channels, bool as_words) {
   Image image;
   image.height = static_cast<int>(page.height);
   image.width = static_cast<int>(page.width);
   image.channels = channels;
   image.max_value = page.max_value();
+  if (as_words) return image;
   if (page.as_bytes()) {
     image.pixels = std::vector<uint8_t>(image.count());
-  } else if (as_words) {
-    image.pixels = std::vector<uint16_t>(image.count());
   } else {
     image.pixels = std::vector<float>(image.count());
   }
@@ -66,8 +66,6 @@ void invert(Image& image, int bits) {
   if (image.is_bytes()) {
     const int top = (1 << bits) - 1;
     for (uint8_t& v : image.bytes()) v = static_cast<uint8_t>(top - v);
-  } else if (image.is_words()) {
-    for (uint16_t& v : image.words()) v = static_cast<uint16_t>(0xFFFF - v);
   } else {
     for (float& v : image.floats()) v = image.max_value - v;
   }
@@ -81,8 +79,10 @@ Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, bool kee
   const TiffPage& first = pages.front().tags;
   size_t channels = 0;
   for (const NumberedPage& page : pages) channels += page.tags.samples;
-  const bool as_words = keep_words && first.bits == 16 && first.format == SAMPLEFORMAT_UINT;
-  check_dimensions("TIFF", first.width, first.height, channels, first.as_bytes() ? 1 : as_words ? 2 : 4, max_pixels);
+  const bool as_words = keep_words && first.bits == 16 && first.format == SAMPLEFORMAT_UINT &&
+                        first.photometric != PHOTOMETRIC_MINISWHITE && first.orientation == ORIENTATION_TOPLEFT;
+  const uint64_t deep = as_words ? 2 : 4;
+  check_dimensions("TIFF", first.width, first.height, channels, first.as_bytes() ? 1 : deep, max_pixels);
 
   Raster raster;
   raster.kind = pages.size() == 1 ? first.kind() : ColorKind::kStack;
@@ -91,13 +91,14 @@ Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, bool kee
   TSR_CHECK(pages.size() == 1 || first.kind() != ColorKind::kPalette,
             "TIFF has {} pages with palettes: expected one page, or pages of values; split the file", pages.size());
   raster.image = blank_image(first, static_cast<int>(channels), as_words);
+  if (as_words) raster.words.resize(raster.image.count());
   Image& image = raster.image;
 
   int channel = 0;
   for (const NumberedPage& page : pages) {
     if (TIFFSetDirectory(file.get(), page.number) != 1) file.fail_with(fmt::format("has a damaged page {}", page.number + 1));
     if (page.tags.kind() == ColorKind::kPalette) raster.palette = read_tiff_palette(file, page.tags);
-    read_tiff_pixels(file, page.tags, image, channel);
+    read_tiff_pixels(file, page.tags, image, channel, as_words ? raster.words.data() : nullptr);
     channel += page.tags.samples;
   }
   if (first.photometric == PHOTOMETRIC_MINISWHITE && first.format == SAMPLEFORMAT_UINT) invert(image, first.bits);

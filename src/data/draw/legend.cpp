@@ -55,7 +55,7 @@ void draw_square(Image& picture, int top, int left, int side, const Color& color
 }  // namespace
 
 Image draw_legend(const LabelMap& labels, const ClassTable& classes, int width) {
-  constexpr int kPixelsOfDot = 320;  // of the picture's longer side
+  constexpr int kPixelsOfDot = 256;  // of the picture's longer side
   const int scale = std::max(1, std::max(labels.height, labels.width) / kPixelsOfDot);
   const std::vector<Item> items = items_of(labels, classes);
   int room = width / scale - 2 * kMargin;

@@ -36,7 +36,7 @@ TEST(Legend, IsAsWideAsItsLongestNameAndHasLines) {
 }
 
 TEST(Legend, LettersGrowWithThePicture) {
-  EXPECT_EQ(draw_legend(LabelMap(8000, 3), kClasses, 3).height, 25 * (2 * 4 + 7));
+  EXPECT_EQ(draw_legend(LabelMap(8000, 3), kClasses, 3).height, 31 * (2 * 4 + 7));
 }
 
 }  // namespace

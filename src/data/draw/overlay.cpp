@@ -31,51 +31,62 @@ Image all_rows(Size size, const Rows& rows) {
 
 }  // namespace
 
-DisplayRows::DisplayRows(const Image& image)
-    : image_(image), shown_(image.channels >= 3 ? 3 : 1), as_is_(image.is_bytes() && image.channels <= 4) {
+DisplayRows::DisplayRows(const Image& image) : size_(image.size()), channels_(image.channels) {
+  std::visit([&](const auto& values) { pixels_ = std::span(values); }, image.pixels);
+  find_stretches(image.max_value);
+}
+
+DisplayRows::DisplayRows(const StoredImage& image) : size_(image.size()), channels_(image.channels) {
+  std::visit([&](const auto& values) { pixels_ = std::span(values); }, image.pixels);
+  find_stretches(image.max_value);
+}
+
+void DisplayRows::find_stretches(float max_value) {
+  const bool stack = channels_ > 4;
+  shown_ = channels_ >= 3 ? 3 : 1;
+  as_is_ = pixels_.index() == 0 && !stack;
   if (as_is_) return;
-  const bool stack = image.channels > 4;
-  for (int c = 0; c < 3; ++c) {
-    const auto place = static_cast<size_t>(c);
-    stretches_[place] = stack ? stretch_of(c, 1) : c == 0 ? stretch_of(0, shown_) : stretches_[0];
+  for (size_t c = 0; c < 3; ++c) {
+    if (stack) stretches_[c] = stretch_of(static_cast<int>(c), 1, max_value);
+    if (!stack) stretches_[c] = c == 0 ? stretch_of(0, shown_, max_value) : stretches_[0];
   }
 }
 
 // Of channels `first` .. `first + count - 1` together. A large image is judged by a part of its pixels, evenly spread.
-DisplayRows::Stretch DisplayRows::stretch_of(int first, int count) const {
+DisplayRows::Stretch DisplayRows::stretch_of(int first, int count, float max_value) const {
   constexpr size_t kMostPixels = 1 << 20;
   constexpr double kShare = 0.002;
-  const size_t pixels = static_cast<size_t>(image_.height) * static_cast<size_t>(image_.width);
+  const size_t pixels = static_cast<size_t>(size_.height) * static_cast<size_t>(size_.width);
   const size_t step = pixels / kMostPixels + 1;
   std::vector<float> values;
   std::visit(
       [&](const auto& all) {
         for (size_t i = 0; i < pixels; i += step) {
           for (int c = first; c < first + count; ++c) {
-            const auto value = static_cast<float>(all[i * static_cast<size_t>(image_.channels) + static_cast<size_t>(c)]);
+            const auto value = static_cast<float>(all[i * static_cast<size_t>(channels_) + static_cast<size_t>(c)]);
             if (std::isfinite(value)) values.push_back(value);
           }
         }
       },
-      image_.pixels);
-  if (values.empty()) return {255.0F / image_.max_value, 0.0F};
+      pixels_);
+  if (values.empty()) return {255.0F / max_value, 0.0F};
   const auto cut = static_cast<std::ptrdiff_t>(kShare * static_cast<double>(values.size() - 1));
   const auto low_at = values.begin() + cut, high_at = values.end() - 1 - cut;
   std::nth_element(values.begin(), low_at, values.end());
   const float low = *low_at;
   std::nth_element(values.begin(), high_at, values.end());
   const float high = *high_at;
-  if (!(high > low)) return {255.0F / image_.max_value, 0.0F};
+  if (!(high > low)) return {255.0F / max_value, 0.0F};
   const float scale = 255.0F / (high - low);
   return {scale, -low * scale};
 }
 
 void DisplayRows::row(int y, uint8_t* to) const {
-  const auto channels = static_cast<size_t>(image_.channels);
-  const size_t begin = static_cast<size_t>(y) * static_cast<size_t>(image_.width) * channels;
+  const auto channels = static_cast<size_t>(channels_);
+  const size_t begin = static_cast<size_t>(y) * static_cast<size_t>(size_.width) * channels;
   std::visit(
       [&](const auto& all) {
-        for (size_t x = 0; x < static_cast<size_t>(image_.width); ++x) {
+        for (size_t x = 0; x < static_cast<size_t>(size_.width); ++x) {
           for (size_t c = 0; c < 3; ++c) {
             const auto value = all[begin + x * channels + (shown_ == 3 ? c : 0)];
             *to++ = as_is_ ? static_cast<uint8_t>(value)
@@ -83,7 +94,7 @@ void DisplayRows::row(int y, uint8_t* to) const {
           }
         }
       },
-      image_.pixels);
+      pixels_);
 }
 
 Image to_display(const Image& image) {
@@ -95,11 +106,11 @@ int line_width(Size size) {
   return longest < 1000 ? 1 : longest < 3000 ? 2 : 3;
 }
 
-OverlayRows::OverlayRows(const Image& image, const LabelMap& labels, const std::vector<Color>& palette,
+OverlayRows::OverlayRows(const DisplayRows& image, const LabelMap& labels, const std::vector<Color>& palette,
                          const OverlayStyle& style)
     : display_(image), labels_(labels), palette_(palette), style_(style) {
-  TSR_CHECK(image.size() == labels.size(), "overlay: the image is {} x {} pixels, its labels {} x {}", image.width,
-            image.height, labels.width, labels.height);
+  TSR_CHECK(image.size() == labels.size(), "overlay: the image is {} x {} pixels, its labels {} x {}", image.size().width,
+            image.size().height, labels.width, labels.height);
 }
 
 // A line between two classes lies half on each of them, the odd pixel on the upper left side only, or it would be two pixels
@@ -136,7 +147,7 @@ void OverlayRows::row(int y, uint8_t* to) const {
 }
 
 Image overlay(const Image& image, const LabelMap& labels, const std::vector<Color>& palette, float alpha) {
-  return all_rows(labels.size(), OverlayRows(image, labels, palette, {.alpha = alpha}));
+  return all_rows(labels.size(), OverlayRows(DisplayRows(image), labels, palette, {.alpha = alpha}));
 }
 
 }  // namespace tessera

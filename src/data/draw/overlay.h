@@ -1,8 +1,11 @@
 #pragma once
 #include <array>
+#include <span>
+#include <variant>
 #include <vector>
 
 #include "core/image.h"
+#include "data/decode/stored_image.h"
 
 namespace tessera {
 
@@ -12,7 +15,11 @@ namespace tessera {
 // one by one.
 class DisplayRows {
  public:
-  explicit DisplayRows(const Image& image);  // which must outlive this
+  // The image must outlive this.
+  DisplayRows(const Image& image);        // NOLINT(google-explicit-constructor): either is shown as it is
+  DisplayRows(const StoredImage& image);  // NOLINT(google-explicit-constructor)
+
+  Size size() const { return size_; }
 
   void row(int y, uint8_t* to) const;  // width * 3 bytes
 
@@ -22,11 +29,14 @@ class DisplayRows {
     float scale = 1;
     float shift = 0;
   };
-  Stretch stretch_of(int first, int count) const;
+  void find_stretches(float max_value);
+  Stretch stretch_of(int first, int count, float max_value) const;
 
-  const Image& image_;
-  int shown_;  // channels
-  bool as_is_;
+  Size size_;
+  int channels_;
+  std::variant<std::span<const uint8_t>, std::span<const float>, std::span<const uint16_t>> pixels_;
+  int shown_ = 1;  // channels
+  bool as_is_ = true;
   std::array<Stretch, 3> stretches_{};
 };
 
@@ -48,8 +58,8 @@ int line_width(Size size);
 // has no colour.
 class OverlayRows {
  public:
-  // All but the style must outlive this.
-  OverlayRows(const Image& image, const LabelMap& labels, const std::vector<Color>& palette, const OverlayStyle& style);
+  // What is drawn on, the labels and the palette must outlive this.
+  OverlayRows(const DisplayRows& image, const LabelMap& labels, const std::vector<Color>& palette, const OverlayStyle& style);
 
   void row(int y, uint8_t* to) const;  // width * 3 bytes
 

@@ -61,9 +61,11 @@ TEST(Display, AFewHotPixelsDoNotLeaveTheRestDark) {
 }
 
 TEST(Display, WordsAndStacksAreStretchedToo) {
-  Image words(1, 3, 1);
+  StoredImage words{Image(1, 3, 1)};
   words.pixels = std::vector<uint16_t>{100, 200, 300};
-  EXPECT_EQ(to_display(words).bytes(), (Bytes{0, 0, 0, 128, 128, 128, 255, 255, 255}));
+  Bytes row(9);
+  DisplayRows(words).row(0, row.data());
+  EXPECT_EQ(row, (Bytes{0, 0, 0, 128, 128, 128, 255, 255, 255}));
   Image stack(1, 2, 5);
   stack.bytes() = {0, 10, 7, 9, 9, 4, 20, 7, 9, 9};  // each channel by itself; the third is flat
   EXPECT_EQ(to_display(stack).bytes(), (Bytes{0, 0, 7, 255, 255, 7}));

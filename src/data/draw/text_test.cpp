@@ -19,10 +19,10 @@ std::string dots(const std::string& text, int height, int width, int scale = 1, 
 
 TEST(Text, LettersAreReadable) {
   EXPECT_EQ(dots("Ti", 7, 12),
-            "#####.......\n"
-            "..#.....#...\n"
+            "#####...#...\n"
             "..#.........\n"
             "..#....##...\n"
+            "..#.....#...\n"
             "..#.....#...\n"
             "..#.....#...\n"
             "..#....###..\n");
