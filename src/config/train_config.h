@@ -5,6 +5,7 @@
 #include "config/duration.h"
 #include "config/ema_config.h"
 #include "config/schema.h"
+#include "config/window_size.h"
 #include "core/image.h"
 
 namespace tessera {
@@ -91,14 +92,18 @@ struct EnumNames<WindowWeights> {
 };
 
 struct WindowConfig {
-  Size size{0, 0};
+  WindowSize size;
   Size stride{0, 0};
   int64_t batch = 16;
   WindowWeights weights = WindowWeights::kGaussian;
 };
 template <class V>
 void describe(V& v, WindowConfig& c) {
-  v.field("size", c.size, "sliding window; 0: the whole image at once", at_least(0));
+  v.field("size", c.size,
+          "sliding window; 0: the whole image at once; auto: windows of the training crop's size for an image of more than "
+          "2048 x 2048 "
+          "pixels and more than 16 such crops, else the whole image",
+          at_least(0));
   v.field("stride", c.stride, "step between windows; 0: two thirds of the size", at_least(0));
   v.field("batch", c.batch, "windows per forward pass", at_least(1));
   v.field("weights", c.weights, "how overlapping windows are averaged");

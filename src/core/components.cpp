@@ -39,33 +39,32 @@ void add_runs_of_row(const LabelMap& map, int y, std::optional<int16_t> only, st
   }
 }
 
-Components find(const LabelMap& map, Connectivity connectivity, std::optional<int16_t> only) {
-  Components found{.size = map.size(), .runs = {}, .regions = {}};
+// label_of: the class of a run.
+template <class LabelOf>
+Components connect(Size size, std::vector<Run> all, Connectivity connectivity, const LabelOf& label_of) {
+  Components found{.size = size, .runs = std::move(all), .regions = {}};
   std::vector<Run>& runs = found.runs;
   RunSets sets;
   const int reach = connectivity == Connectivity::kEight ? 1 : 0;  // columns by which a neighbour may lie beside a run
-  size_t above = 0;                                                // first run of the row above
-  for (int y = 0; y < map.height; ++y) {
-    const size_t first = runs.size();
-    add_runs_of_row(map, y, only, runs);
-    size_t candidate = above;
-    for (size_t i = first; i < runs.size(); ++i) {
+  size_t above = 0;                                                // runs from here to `first` are of the row above
+  for (size_t first = 0, end = 0; first < runs.size(); above = first, first = end) {
+    while (end < runs.size() && runs[end].y == runs[first].y) ++end;
+    size_t candidate = runs[above].y == runs[first].y - 1 ? above : first;
+    for (size_t i = first; i < end; ++i) {
       sets.add();
       // Runs above that end before this one begins end before all that follow it, too.
       while (candidate < first && runs[candidate].end + reach <= runs[i].begin) ++candidate;
       for (size_t j = candidate; j < first && runs[j].begin < runs[i].end + reach; ++j) {
-        if (map.at(y - 1, runs[j].begin) == map.at(y, runs[i].begin))
-          sets.join(static_cast<int32_t>(j), static_cast<int32_t>(i));
+        if (label_of(runs[j]) == label_of(runs[i])) sets.join(static_cast<int32_t>(j), static_cast<int32_t>(i));
       }
     }
-    above = first;
   }
   for (size_t i = 0; i < runs.size(); ++i) {
     Run& run = runs[i];
     const auto root = static_cast<size_t>(sets.root(static_cast<int32_t>(i)));
     if (root == i) {
       run.region = static_cast<int32_t>(found.regions.size());
-      found.regions.push_back({map.at(run.y, run.begin), 0, run.y, run.begin, run.y, run.end});
+      found.regions.push_back({label_of(run), 0, run.y, run.begin, run.y, run.end});
     } else {
       run.region = runs[root].region;
     }
@@ -76,6 +75,12 @@ Components find(const LabelMap& map, Connectivity connectivity, std::optional<in
     region.bottom = run.y + 1;
   }
   return found;
+}
+
+Components find(const LabelMap& map, Connectivity connectivity, std::optional<int16_t> only) {
+  std::vector<Run> runs;
+  for (int y = 0; y < map.height; ++y) add_runs_of_row(map, y, only, runs);
+  return connect(map.size(), std::move(runs), connectivity, [&](const Run& run) { return map.at(run.y, run.begin); });
 }
 
 }  // namespace
@@ -95,6 +100,10 @@ Components connected_components(const LabelMap& map, Connectivity connectivity) 
 
 Components connected_components_of(const LabelMap& map, int16_t label, Connectivity connectivity) {
   return find(map, connectivity, label);
+}
+
+Components connect_runs(Size size, std::vector<Run> runs, int16_t label, Connectivity connectivity) {
+  return connect(size, std::move(runs), connectivity, [&](const Run&) { return label; });
 }
 
 }  // namespace tessera

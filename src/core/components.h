@@ -45,4 +45,7 @@ Components connected_components(const LabelMap& map, Connectivity connectivity =
 // The same for one class: all other pixels belong to no region.
 Components connected_components_of(const LabelMap& map, int16_t label, Connectivity connectivity = Connectivity::kEight);
 
+// The regions that runs of one class form, in order of rows and columns as in Components.
+Components connect_runs(Size size, std::vector<Run> runs, int16_t label, Connectivity connectivity);
+
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/rng.h"
+#include "support/fixtures.h"
 
 namespace tessera {
 namespace {
@@ -61,6 +62,40 @@ TEST(Components, IgnoredPixelsSeparateAndBelongToNoRegion) {
 TEST(Components, NothingOfTheClassIsNoRegion) {
   EXPECT_TRUE(connected_components_of(drawn({"00", "00"}), 1).regions.empty());
   EXPECT_TRUE(connected_components(LabelMap(0, 0)).regions.empty());
+}
+
+TEST(Components, RunsAreConnectedAnew) {
+  const LabelMap map = drawn({"111",  //
+                              "101",  //
+                              "111"});
+  auto runs = connected_components_of(map, 1).runs;
+  runs.erase(runs.begin());  // the first row: what is left is a cup
+  EXPECT_EQ(connect_runs(map.size(), runs, 1, Connectivity::kFour).regions.size(), 1U);
+  runs.pop_back();  // and without its bottom two pixels
+  const Components two = connect_runs(map.size(), runs, 1, Connectivity::kEight);
+  ASSERT_EQ(two.regions.size(), 2U);
+  EXPECT_TRUE(same(two.regions[1], 1, 1, 1, 2, 2, 3));
+  EXPECT_TRUE(connect_runs(map.size(), {}, 1, Connectivity::kFour).regions.empty());
+}
+
+// tests/interop/make_skimage.py
+TEST(Components, AreThoseOfScikitImage) {
+  const auto fixture = testing::load_fixture("skimage.json");
+  for (const auto& expected : fixture.at("cases")) {
+    LabelMap map(expected["height"], expected["width"]);
+    map.labels = expected["labels"].get<std::vector<int16_t>>();
+    for (const auto& [connectivity, name] :
+         {std::pair(Connectivity::kFour, "four"), std::pair(Connectivity::kEight, "eight")}) {
+      const Components found = connected_components(map, connectivity);
+      EXPECT_EQ(found.region_map(), expected[name]["numbers"].get<std::vector<int32_t>>()) << expected["name"] << ", " << name;
+      const auto& regions = expected[name]["regions"];
+      ASSERT_EQ(found.regions.size(), regions.size());
+      for (size_t i = 0; i < regions.size(); ++i) {
+        const std::vector<int> box = regions[i]["bbox"];
+        EXPECT_TRUE(same(found.regions[i], regions[i]["label"], regions[i]["area"], box[0], box[1], box[2], box[3]));
+      }
+    }
+  }
 }
 
 // The definition itself, by flooding: slow and plain.

@@ -10,8 +10,8 @@
 #include "infer/original_pixels.h"
 #include "infer/precision.h"
 #include "infer/torch_settings.h"
+#include "infer/windows/auto_windows.h"
 #include "infer/windows/views.h"
-#include "infer/windows/window_classes.h"
 #include "infer/windows/window_inputs.h"
 #include "kernels/common/fused.h"
 #include "kernels/features/resize_bilinear.h"
@@ -92,6 +92,7 @@ at::Tensor ImageScores::full() const {
 
 Predictor::Predictor(const Experiment& experiment, ModelPtr model, at::Device device)
     : eval_(experiment.eval),
+      crop_(training_crop(experiment.data.train.transforms)),
       normalize_(experiment.data.normalize),
       train_(experiment.train),
       multi_label_(experiment.data.labels.multi),
@@ -108,11 +109,16 @@ bool Predictor::keeps_scale() const {
   return !averages_views() && eval_.scales.at(0) == 1.0;
 }
 
+EvalConfig Predictor::eval_for(int64_t height, int64_t width) const {
+  return with_windows_for(eval_, crop_, device_, height, width);
+}
+
 bool Predictor::splits_over(int ranks, int64_t height, int64_t width) const {
-  const std::vector<View> views = views_of(eval_, height, width);
+  const EvalConfig eval = eval_for(height, width);
+  const std::vector<View> views = views_of(eval, height, width);
   return ranks > 1 && std::any_of(views.begin(), views.end(), [&](const View& view) {
-           return takes_windows(eval_.window, view.height, view.width) &&
-                  !deal_windows(window_grid(view.height, view.width, eval_.window).rows, ranks)[1].empty();
+           return takes_windows(eval.window, view.height, view.width) &&
+                  !deal_windows(window_grid(view.height, view.width, eval.window).rows, ranks)[1].empty();
          });
 }
 
@@ -166,21 +172,30 @@ ImageScores Predictor::scores_of(const EvalConfig& eval, const at::Tensor& image
   return {views.size() > 1 ? sum.sum() / static_cast<double>(views.size()) : sum.sum(), height, width};
 }
 
-at::Tensor Predictor::windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const {
+at::Tensor Predictor::windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team,
+                                       const RowSink& sink) const {
   const at::NoGradGuard no_grad;
   const KeptCasts kept;
   begin(eval, images.pixels);
   const WindowGrid grid = window_grid(images.height(), images.width(), eval.window);
-  const InputFormat format{normalize_, images.max_value, input_type(train_.precision)};
+  const InputFormat format{normalize_, images.max_value, input_type(train_.precision), images.num_channels()};
   const WindowInputs inputs(images.pixels, grid, format, device_);
   const WindowView view{images.size(), grid, team.own_part(grid.rows)};
-  WindowClasses classes(view, eval.window.weights, /*argmax=*/!multi_label_,
-                        [&](const at::Tensor& scores) { return best_class(scores, scores.size(2), scores.size(3)); });
+  WindowClasses classes(
+      view, eval.window.weights, /*argmax=*/!multi_label_,
+      [&](const at::Tensor& scores) { return best_class(scores, scores.size(2), scores.size(3)); }, sink);
+  const int64_t all = view.in_row() * (view.part.end - view.part.first);
+  int64_t done = 0;
   WindowPasses passes({view}, eval.window.batch);
   while (const std::optional<WindowPass> pass = passes.next()) {
     const at::Tensor scores = network(inputs.of(pass->windows), team);
-    for (const WantedScores& wanted : pass->wanted) classes.add(wanted.first, wanted.of(scores));
+    for (const WantedScores& wanted : pass->wanted) {
+      classes.add(wanted.first, wanted.of(scores));
+      done += wanted.count;
+    }
+    if (watch_) watch_(done, all);
   }
+  if (sink) return classes.result();
   return team.collect(classes.result(), grid.rows, 1);
 }
 
@@ -188,13 +203,12 @@ std::vector<at::Tensor> Predictor::class_maps_of(const EvalConfig& eval, const I
                                                  const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   const auto& placements = images.placements;
-  // The largest of a pixel's scores is the same before and after the original is cut out, but not after it is resized.
   const bool whole_frames = std::all_of(placements.begin(), placements.end(), keeps_size);
-  if (whole_frames && keeps_scale() && takes_windows(eval.window, images.height(), images.width())) {
+  if (streams_windows(eval, images)) {
     const at::Tensor classes = windowed_classes(eval, images, team);
     return team.leads() ? cut_originals(classes, placements) : std::vector<at::Tensor>();
   }
-  const ImageScores all = scores_of(eval, images.pixels, images.max_value, team);
+  const ImageScores all = scores_of(eval, images.converted(), images.max_value, team);
   if (!team.leads()) return {};
   if (whole_frames && !multi_label_ && use_fused(all.values))
     return cut_originals(best_class(all.values, all.height, all.width), placements);
@@ -207,6 +221,12 @@ std::vector<at::Tensor> Predictor::class_maps_of(const EvalConfig& eval, const I
 // A probability of 1/2 is a logit of exactly 0.
 double Predictor::threshold() const {
   return averages_views() ? eval_.threshold : std::log(eval_.threshold / (1 - eval_.threshold));
+}
+
+// The largest of a pixel's scores is the same before and after the original is cut out, but not after it is resized.
+bool Predictor::streams_windows(const EvalConfig& eval, const ImageGroup& images) const {
+  return std::all_of(images.placements.begin(), images.placements.end(), keeps_size) && keeps_scale() &&
+         takes_windows(eval.window, images.height(), images.width());
 }
 
 at::Tensor Predictor::best_class(const at::Tensor& scores, int64_t height, int64_t width) const {

@@ -12,6 +12,7 @@
 #include "infer/eval_limits.h"
 #include "infer/image_group.h"
 #include "infer/prediction_memory.h"
+#include "infer/windows/window_classes.h"
 #include "infer/windows/window_team.h"
 #include "nn/model.h"
 
@@ -62,6 +63,13 @@ class Predictor {
   // large images need memory for one row of them only.
   std::vector<at::Tensor> class_maps(const ImageGroup& images, const WindowTeam& team = {}) const;
 
+  // The classes of one image, handed to `sink` in rows from top to bottom, on the device. Where an image is cut into windows
+  // and keeps its size, memory does not grow with it. Rows may come again from the top, where memory ran out in between.
+  void class_rows(const ImageGroup& image, const RowSink& sink) const;
+
+  // Called after each forward pass over windows, with how many of an image's (or a group's) windows are done.
+  void watch_windows(std::function<void(int64_t done, int64_t all)> watch) { watch_ = std::move(watch); }
+
   // Whether an image of this size has windows for more than one of so many ranks.
   bool splits_over(int ranks, int64_t height, int64_t width) const;
 
@@ -81,7 +89,9 @@ class Predictor {
  private:
   ImageScores scores_of(const EvalConfig& eval, const at::Tensor& images, float max_value, const WindowTeam& team) const;
   std::vector<at::Tensor> class_maps_of(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const;
-  at::Tensor windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const;
+  at::Tensor windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team,
+                              const RowSink& sink = {}) const;
+  bool streams_windows(const EvalConfig& eval, const ImageGroup& images) const;
   void begin(const EvalConfig& eval, const at::Tensor& images) const;
   at::Tensor network(const at::Tensor& x, const WindowTeam& team) const;                 // (N, C, any size), normalised
   at::Tensor best_class(const at::Tensor& scores, int64_t height, int64_t width) const;  // (N, height, width) int16
@@ -97,11 +107,14 @@ class Predictor {
   Part original_part(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   template <class Make>
-  auto within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
+  auto within_memory(const at::Tensor& images, int64_t channels, int64_t count, const WindowTeam& team, const Make& make) const
       -> std::optional<decltype(make(EvalConfig()))>;
   std::string why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, int64_t channels) const;
 
+  EvalConfig eval_for(int64_t height, int64_t width) const;  // with the windows of images of this size, see Note [Huge images]
+
   EvalConfig eval_;
+  Size crop_;  // of training
   NormalizeConfig normalize_;
   TrainConfig train_;
   bool multi_label_;
@@ -112,6 +125,7 @@ class Predictor {
   mutable EvalLimits limits_;
   mutable std::optional<NetworkMemory> memory_;
   std::function<bool()> stop_;
+  std::function<void(int64_t done, int64_t all)> watch_;
 };
 
 }  // namespace tessera

@@ -1,7 +1,10 @@
 #include "data/datasets/class_table.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <limits>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/json_text.h"
@@ -20,15 +23,16 @@ void refuse_duplicates(const std::vector<std::string>& names) {
   }
 }
 
-// The first colour is for a background, which classes that overlap have none of.
-std::vector<Color> default_colors(const ClassTable& table) {
-  if (!table.multi_label) return default_palette(table.size());
-  std::vector<Color> colors = default_palette(table.size() + 1);
-  colors.erase(colors.begin());
-  return colors;
-}
-
 }  // namespace
+
+std::optional<int16_t> background_class(const std::vector<std::string>& names, bool binary_masks) {
+  constexpr std::array<std::string_view, 6> kNames = {"background", "bg", "void", "unlabelled", "unlabeled", "other"};
+  if (names.empty()) return std::nullopt;
+  if (binary_masks && names.size() == 2) return 0;
+  std::string name = names[0];
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ? std::optional<int16_t>(0) : std::nullopt;
+}
 
 ClassTable make_class_table(const DataConfig& config, std::vector<std::string> names, std::vector<Color> known_palette) {
   TSR_CHECK_USAGE(config.classes.empty() || config.classes.size() == names.size(),
@@ -42,7 +46,9 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
   table.names = config.classes.empty() ? std::move(names) : config.classes;
   for (std::string& name : table.names) name = json_name(name);  // the form in which a checkpoint gives them back
   if (config.palette.empty()) {
-    table.palette = known_palette.empty() ? default_colors(table) : std::move(known_palette);
+    // Classes that overlap have no background among them.
+    const bool has_background = !table.multi_label && background_class(table.names, config.labels.binary).has_value();
+    table.palette = known_palette.empty() ? default_palette(table.size(), has_background) : std::move(known_palette);
     return table;
   }
   TSR_CHECK_USAGE(

@@ -97,11 +97,11 @@ FileFormat detect_format(std::span<const uint8_t> bytes) {
 
 namespace {
 
-Raster decode_raster(std::span<const uint8_t> bytes, FileFormat format, const DecodeOptions& options) {
+Raster decode_stored_values(std::span<const uint8_t> bytes, FileFormat format, const DecodeOptions& options, bool keep_words) {
   switch (format) {
     case FileFormat::kJpeg: return decode_jpeg(bytes, options.exif_orientation, options.max_pixels);
-    case FileFormat::kPng: return decode_png(bytes, options.exif_orientation, options.max_pixels);
-    case FileFormat::kTiff: return decode_tiff(bytes, options.max_pixels, options.stack);
+    case FileFormat::kPng: return decode_png(bytes, options.exif_orientation, options.max_pixels, keep_words);
+    case FileFormat::kTiff: return decode_tiff(bytes, options.max_pixels, options.stack, keep_words);
     case FileFormat::kBmp: return decode_bmp(bytes, options.max_pixels);
     case FileFormat::kWebp: return decode_webp(bytes, options.exif_orientation, options.max_pixels);
     case FileFormat::kJpeg2000: return decode_jpeg2000(bytes, options.max_pixels);
@@ -113,18 +113,21 @@ Raster decode_raster(std::span<const uint8_t> bytes, FileFormat format, const De
 
 }  // namespace
 
-Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options) {
+Raster decode_raster(std::span<const uint8_t> bytes, const DecodeOptions& options, bool keep_words) {
   const FileFormat format = detect_format(bytes);
-  Raster raster = decode_raster(bytes, format, options);
+  Raster raster = decode_stored_values(bytes, format, options, keep_words);
   // TIFF and DICOM have planes, and take what is chosen of them themselves.
   if (format != FileFormat::kTiff && format != FileFormat::kDicom) {
     chosen_planes(options.stack.z, 1, "z");
     chosen_planes(options.stack.t, 1, "t");
-    raster = choose_channels(std::move(raster), options.stack.channels);
+    if (!options.stack.channels.empty()) raster = choose_channels(widened(std::move(raster)), options.stack.channels);
   }
-  Image image = to_channels(std::move(raster), options.channels);
-  check_finite(image);
-  return image;
+  check_finite(raster.image);
+  return raster;
+}
+
+Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options) {
+  return to_channels(decode_raster(bytes, options), options.channels);
 }
 
 }  // namespace tessera

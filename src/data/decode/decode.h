@@ -22,6 +22,9 @@ enum class FileFormat { kJpeg, kPng, kTiff, kBmp, kWebp, kJpeg2000, kNpy, kDicom
 // By the first bytes, never by the name. Throws Error saying what the file looks like instead.
 FileFormat detect_format(std::span<const uint8_t> bytes);
 
+// The values as they are stored, before any conversion, every one of them finite. keep_words: see Raster::words.
+Raster decode_raster(std::span<const uint8_t> bytes, const DecodeOptions& options, bool keep_words = false);
+
 // The bytes of an image file as pixels, every one of them finite. Any number of threads. Throws Error with the
 // reason, without a file name: the caller knows what the bytes are called.
 Image decode_image(std::span<const uint8_t> bytes, const DecodeOptions& options);

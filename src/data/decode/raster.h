@@ -23,11 +23,15 @@ struct StackShape {
 struct Raster {
   Image image;  // as stored: 1, 2 and 4 bits are not stretched to 0..255, palette indices are not looked up
   ColorKind kind = ColorKind::kGrey;
-  int bits = 8;                // of one stored value
-  bool with_sign = false;      // stored values may be negative
-  std::vector<Color> palette;  // kPalette: the colour of each index
-  StackShape stack;            // of files that say what their pages are
+  int bits = 8;                 // of one stored value
+  bool with_sign = false;       // stored values may be negative
+  std::vector<Color> palette;   // kPalette: the colour of each index
+  StackShape stack;             // of files that say what their pages are
+  std::vector<uint16_t> words;  // values of 16 bits, where it was asked to keep them; `image` then has no pixels
 };
+
+// The same with the words, if there are any, as the floats that all others expect.
+Raster widened(Raster raster);
 
 // Whatever a header says, no more than this is decoded: a forged header must not take the machine's memory.
 inline constexpr uint64_t kMaxPixels = uint64_t{1} << 30;

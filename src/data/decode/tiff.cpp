@@ -21,12 +21,14 @@ void check_same(const TiffPage& first, const TiffPage& page, size_t number) {
             number);
 }
 
-Image blank_image(const TiffPage& page, int channels) {
+// as_words: the values go elsewhere.
+Image blank_image(const TiffPage& page, int channels, bool as_words = false) {
   Image image;
   image.height = static_cast<int>(page.height);
   image.width = static_cast<int>(page.width);
   image.channels = channels;
   image.max_value = page.max_value();
+  if (as_words) return image;
   if (page.as_bytes()) {
     image.pixels = std::vector<uint8_t>(image.count());
   } else {
@@ -52,10 +54,11 @@ class PlaneReader {
   PlaneReader(const TiffFile& file, const StackLayout& layout, const TiffPage& tags)
       : file_(file), raw_(layout.raw), tags_(tags) {}
 
-  void read_page(int64_t page, Image& image, int first) const {
+  // words: where values of 16 bits go, in place of the image.
+  void read_page(int64_t page, Image& image, int first, uint16_t* words = nullptr) const {
     if (raw_) return read_tiff_raw_pixels(file_, tags_, static_cast<uint64_t>(page), image, first);
     file_.go_to(static_cast<tdir_t>(page));
-    read_tiff_pixels(file_, tags_, image, first);
+    read_tiff_pixels(file_, tags_, image, first, words);
   }
 
   // The largest values of the plane's pages, as they are shown.
@@ -102,7 +105,7 @@ void check_pages(const TiffFile& file, const std::vector<TakenPlane>& planes, co
 
 }  // namespace
 
-Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, const StackChoice& choice) {
+Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, const StackChoice& choice, bool keep_words) {
   const TiffFile file(bytes);
   const StackLayout layout = find_layout(file, !choice.takes_all());
   file.go_to(layout.raw ? 0 : static_cast<tdir_t>(std::max<int64_t>(layout.pages.front(), 0)));
@@ -127,14 +130,18 @@ Raster decode_tiff(std::span<const uint8_t> bytes, uint64_t max_pixels, const St
   TSR_CHECK((planes.size() == 1 && whole_pages) || first.kind() != ColorKind::kPalette,
             "TIFF has {} pages with palettes: expected one page, or pages of values; split the file", layout.pages.size());
   const int per_plane = planes.front().sample < 0 ? first.samples : 1;
-  raster.image = blank_image(first, static_cast<int>(planes.size()) * per_plane);
+  const bool as_words = keep_words && whole_pages && !layout.raw && choice.takes_all() && first.bits == 16 &&
+                        first.format == SAMPLEFORMAT_UINT && first.photometric != PHOTOMETRIC_MINISWHITE &&
+                        first.orientation == ORIENTATION_TOPLEFT;
+  raster.image = blank_image(first, static_cast<int>(planes.size()) * per_plane, as_words);
+  if (as_words) raster.words.resize(raster.image.count());
   Image& image = raster.image;
 
   const PlaneReader reader(file, layout, first);
   for (size_t i = 0; i < planes.size(); ++i) {
     const int channel = static_cast<int>(i) * per_plane;
     if (whole_pages) {
-      reader.read_page(planes[i].pages.front(), image, channel);
+      reader.read_page(planes[i].pages.front(), image, channel, as_words ? raster.words.data() : nullptr);
     } else {
       place_channels(reader.read_largest(planes[i]), image, channel);
     }
