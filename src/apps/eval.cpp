@@ -2,8 +2,10 @@
 #include <optional>
 
 #include "apps/command.h"
+#include "apps/model_arguments.h"
 #include "apps/output_file.h"
 #include "apps/ranks.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
@@ -14,17 +16,31 @@
 #include "infer/data_notes.h"
 #include "infer/evaluator.h"
 #include "infer/rank_consensus.h"
-#include "infer/trained_model.h"
 
 namespace tessera {
 namespace {
 
 struct EvalArguments {
-  std::string weights, output;
-  std::vector<std::string> overrides;
-  bool json = false, on_train = false, raw = false;
+  ModelArguments model;
+  std::string output;
+  std::vector<std::string> words;  // CONFIG, key=value ...
+  bool json = false, on_train = false;
   RankArguments ranks;
+
+  void sort_words();
 };
+
+void EvalArguments::sort_words() {
+  for (const std::string& word : words) {
+    if (word.find('=') != std::string::npos) {
+      model.overrides.push_back(word);
+    } else if (model.config.empty()) {
+      model.config = word;
+    } else {
+      fail_usage("two configs: {} and {}; expected one, then key=value pairs", model.config, word);
+    }
+  }
+}
 
 void print_table(const TrainedModel& trained, const EvalResult& result) {
   fmt::print("{:<28} {:>8} {:>8} {:>8} {:>12}\n", "class", "IoU", "acc", "dice", "pixels");
@@ -41,7 +57,7 @@ void print_table(const TrainedModel& trained, const EvalResult& result) {
 
 // Files that came or went may change which images data.val_share holds out. Data that was asked for is not the run's.
 void warn_of_other_images(const TrainedModel& trained, const Dataset& val, const EvalArguments& arguments) {
-  const auto& overrides = arguments.overrides;
+  const auto& overrides = arguments.model.overrides;
   const bool other_data =
       std::any_of(overrides.begin(), overrides.end(), [](const auto& text) { return text.starts_with("data."); });
   if (arguments.on_train || other_data) return;
@@ -51,9 +67,7 @@ void warn_of_other_images(const TrainedModel& trained, const Dataset& val, const
 
 void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {
   if (world.is_first() && !arguments.output.empty()) check_output_file(arguments.output);
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back("train.device=" + device);
-  const TrainedModel trained = load_trained(arguments.weights, overrides);
+  const TrainedModel trained = arguments.model.load(device);
   const Experiment& experiment = trained.experiment;
   if (world.is_first()) log_info("{}", trained.title());
   const DatasetPtr dataset = make_dataset(experiment.data, arguments.on_train ? Split::kTrain : Split::kVal);
@@ -95,20 +109,23 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
 void add_eval(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "measure a trained model on its validation data");
-  command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  arguments->model.add_to(*command);
   arguments->ranks.add_to(*command);
   command->add_flag("--train-split", arguments->on_train,
                     "measure on the training images instead (with the validation transforms)");
-  command->add_flag("--raw-weights", arguments->raw,
-                    "measure the weights as trained where the run also has their moving average (eval.weights=raw)");
   command->add_flag("--json", arguments->json, "print the result as JSON");
   command->add_option("-o,--output", arguments->output, "also write the JSON to this file");
   command
-      ->add_option("overrides", arguments->overrides, "values to set: eval.flip=true eval.scales=[0.75,1,1.25] data.path=...")
-      ->option_text("key=value ...");
+      ->add_option("words", arguments->words,
+                   "a config, where it is no run that is measured; values to set: eval.flip=true eval.scales=[0.75,1,1.25] "
+                   "data.path=...")
+      ->option_text("[CONFIG] key=value ...");
+  command->footer(
+      "A run:           tessera eval -w runs/cells eval.flip=true\n"
+      "Anyone's weights: tessera eval pspnet/r50_ade20k_80k model.pretrained=pspnet.pth data.path=ADEChallengeData2016");
   command->callback([arguments, &exit_code] {
-    if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
-    const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
+    arguments->sort_words();
+    const Experiment experiment = arguments->model.experiment();
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment),
                  [&](World& world, const std::string& device) { evaluate(*arguments, world, device); });
     exit_code = 0;

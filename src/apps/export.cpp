@@ -24,13 +24,18 @@ const std::map<std::string, WeightLayout> kLayouts{
     {"timm", WeightLayout::kTimm},       {"mmseg", WeightLayout::kMmseg},
     {"smp", WeightLayout::kSmp},         {"segmenter", WeightLayout::kSegmenter}};
 
-// As asked for, else as the file's extension says, else safetensors.
+// As asked for, else as the file's extension says, else, where it has none, safetensors.
 std::string format_of(const ExportArguments& arguments) {
   static const std::map<std::string, std::string> known{
       {".pth", "pth"}, {".pt", "pth"}, {".safetensors", "safetensors"}, {".npz", "npz"}};
   const std::string extension = fs::path(arguments.output).extension().string();
   const auto found = known.find(lower(extension));
-  if (found == known.end()) return arguments.format.empty() ? "safetensors" : arguments.format;
+  if (found == known.end()) {
+    if (!extension.empty() && arguments.format.empty())
+      fail_usage("--output {}: {} files cannot be written; expected .safetensors, .pth, .pt or .npz, or --format for another name",
+                 arguments.output, extension);
+    return arguments.format.empty() ? "safetensors" : arguments.format;
+  }
   if (!arguments.format.empty() && arguments.format != found->second)
     fail_usage("--format {} and --output {} disagree: {} files are of format {}; change one, or leave --format out",
                arguments.format, arguments.output, extension, found->second);

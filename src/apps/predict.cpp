@@ -5,6 +5,7 @@
 #include "apps/command.h"
 #include "apps/image_jobs.h"
 #include "apps/image_results.h"
+#include "apps/model_arguments.h"
 #include "apps/ranks.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
@@ -22,15 +23,13 @@
 #include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/too_large.h"
-#include "infer/trained_model.h"
 
 namespace tessera {
 namespace {
 
 struct PredictArguments {
-  std::string weights;
-  std::vector<std::string> inputs, overrides;
-  bool raw = false;
+  ModelArguments model;
+  std::vector<std::string> inputs;  // images; the words among them that set values go to `model`
   ResultFiles results;
   RankArguments ranks;
 };
@@ -87,9 +86,11 @@ void check_masks_are_kept(const DataConfig& data, const fs::path& output) {
 // Returns how many images of all ranks could not be read or do not fit into memory.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
   const std::vector<ImageJob> jobs = own_jobs(world, arguments);
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back("train.device=" + device);
-  const TrainedModel trained = load_trained(arguments.weights, overrides);
+  const TrainedModel trained = arguments.model.load(device);
+  constexpr int kPaletteColours = 256;
+  if (arguments.results.palette && trained.classes.size() > kPaletteColours)
+    fail_usage("--palette: a palette PNG has room for {} classes, the model has {}; leave it out: masks are then 16-bit PNG",
+               kPaletteColours, trained.classes.size());
   check_masks_are_kept(trained.experiment.data, arguments.results.folder);
   // Once on each host.
   if (world.spec.local_rank == 0) remove_leftovers(arguments.results.folder);
@@ -192,10 +193,12 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
 void add_predict(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PredictArguments>();
   CLI::App* command = app.add_subcommand("predict", "segment images with a trained model");
-  command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  arguments->model.add_to(*command);
   command
       ->add_option("inputs", arguments->inputs,
-                   "images, folders, patterns in quotes, or - for a list on stdin (lines, or find -print0)")
+                   "images, folders, patterns in quotes, or - for a list on stdin (lines, or find -print0); and values to set: "
+                   "eval.flip=true")
+      ->option_text("IMAGES ... [key=value ...]")
       ->required();
   command->add_option("-o,--output", arguments->results.folder, "folder for the results; input images in it are never replaced")
       ->capture_default_str();
@@ -204,22 +207,25 @@ void add_predict(CLI::App& app, int& exit_code) {
   command->add_flag("--overlay", arguments->results.overlay, "also the image with the classes drawn over it: NAME_overlay.png");
   command->add_flag("--probabilities", arguments->results.probabilities,
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");
-  command->add_flag("--raw-weights", arguments->raw,
-                    "use the weights as trained where the run also has their moving average (eval.weights=raw)");
   command
-      ->add_option("--set", arguments->overrides,
-                   "change a value of the checkpoint's config, may be given again: --set eval.flip=true")
+      ->add_option("--set", arguments->model.overrides,
+                   "change a value of the config, may be given again: --set eval.flip=true; the same as the bare word")
       ->allow_extra_args(false)
       ->option_text("key=value");
   command->footer(
       "Masks are PNG files with the class number of each pixel, at the size of the image. They are named after the image; "
       "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
       "Preprocessing comes from the checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are "
-      "left, all of them share the windows (--set eval.window.size=512) of each. The files are the same.");
+      "left, all of them share the windows (eval.window.size=512) of each. The files are the same.\n"
+      "Weights that Tessera has not trained: tessera predict -c CONFIG model.pretrained=FILE IMAGES. A word such as eval.flip=true "
+      "sets a value unless there is a file of that name.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
-    if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
-    const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
+    const auto values = std::stable_partition(arguments->inputs.begin(), arguments->inputs.end(),
+                                              [](const std::string& word) { return !sets_value(word); });
+    arguments->model.overrides.insert(arguments->model.overrides.end(), values, arguments->inputs.end());
+    arguments->inputs.erase(values, arguments->inputs.end());
+    const Experiment experiment = arguments->model.experiment();
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
       if (predict(*arguments, world, device) > 0 && world.is_first()) exit_code = 1;
     });

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "support/fixtures.h"
 
 namespace tessera {
@@ -158,6 +159,22 @@ TEST(Experiment, ASampleIsMixedInOneWayAtMostAndNeedsAnother) {
       "", {"train.mixup.alpha=0.2", "train.mixup.probability=0.5", "train.cutmix.alpha=1", "train.cutmix.probability=0.5"}));
   EXPECT_NO_THROW(load_experiment("", {"train.mixup.alpha=0.2"}));
   EXPECT_THROW(load_experiment("", {"train.mixup.alpha=0.2", "train.batch_size=1"}), UsageError);
+}
+
+// A small U-Net on a base with a wide bottleneck would otherwise keep it, and with it most of the base's parameters.
+TEST(Experiment, ABottleneckFollowsChannelsOfALaterLayer) {
+  const testing::TempFolder folder;
+  write_file(folder / "base.yaml", std::string_view("model: {unet: {channels: [32, 64], bottleneck: 256}}\n"));
+  write_file(folder / "same.yaml", std::string_view("base: base.yaml\ntrain: {seed: 1}\n"));
+  write_file(folder / "other.yaml", std::string_view("base: base.yaml\nmodel: {unet: {channels: [8, 16]}}\n"));
+  const auto bottleneck = [&](const char* file, const std::vector<std::string>& overrides = {}) {
+    return load_experiment(folder / file, overrides).model.unet.bottleneck;
+  };
+  EXPECT_EQ(bottleneck("same.yaml"), 256);
+  EXPECT_EQ(bottleneck("other.yaml"), 0);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.channels=[8,16]"}), 0);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.channels=[8,16]", "model.unet.bottleneck=48"}), 48);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.bottleneck=48"}), 48);
 }
 
 }  // namespace

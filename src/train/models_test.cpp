@@ -22,7 +22,7 @@
 #include "tensor/device.h"
 #include "tensor/op_observer.h"
 #include "tensor/step_context.h"
-#include "train/pretrained.h"
+#include "infer/pretrained.h"
 #include "train/train_step.h"
 
 namespace tessera {

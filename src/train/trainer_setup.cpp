@@ -14,7 +14,7 @@
 #include "infer/checkpoint/model_state.h"
 #include "infer/rank_consensus.h"
 #include "tensor/device.h"
-#include "train/pretrained.h"
+#include "infer/pretrained.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
 #include "train/run_folder.h"

@@ -13,7 +13,7 @@
 #include "core/files.h"
 #include "infer/checkpoint/model_state.h"
 #include "tensor/prepare_cpu.h"
-#include "train/pretrained.h"
+#include "infer/pretrained.h"
 #include "weights/formats/load_weights.h"
 #include "weights/formats/npz.h"
 #include "weights/formats/pth_writer.h"

@@ -9,6 +9,7 @@
 #include "core/name_hash.h"
 #include "core/name_list.h"
 #include "core/rng.h"
+#include "data/datasets/class_count.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pair_dataset.h"
@@ -107,17 +108,10 @@ std::vector<size_t> choose(const DataConfig& config, Split split, const std::vec
   return chosen;
 }
 
-std::vector<std::string> class_names(const DataConfig& config) {
-  if (!config.classes.empty()) return config.classes;
-  TSR_CHECK_USAGE(config.labels.binary,
-                  "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
-  return {"background", "foreground"};
-}
-
 }  // namespace
 
 DatasetPtr make_pairs(const DataConfig& config, Split split) {
-  const std::vector<std::string> names = class_names(config);
+  const std::vector<std::string> names = pair_class_names(config);
   const bool val_has_folders = !config.val.images.empty() || !config.val.path.empty();
   check_label_rules(config.labels, static_cast<int>(names.size()));
   // The folders of a val that is only a part of train are train's.
