@@ -7,7 +7,9 @@ namespace tessera {
 
 void ConfigArguments::add_to(CLI::App& command) {
   command
-      .add_option("-c,--config", config, "config: a file (YAML or JSON) or the name of a built-in one (`tessera config list`); may also be the first word")
+      .add_option(
+          "-c,--config", config,
+          "config: a file (YAML or JSON) or the name of a built-in one (`tessera config list`); may also be the first word")
       ->option_text("CONFIG");
   command.add_option("words", words, "config, then values to set: optimizer.lr=0.02 data.train.path=...")
       ->option_text("CONFIG key=value ...");

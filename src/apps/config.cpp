@@ -126,10 +126,12 @@ void add_config(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("config", "show, explain and document configs");
   command->require_subcommand(1);
   command->footer(
-      "A config is a YAML or JSON file, or one that the program carries (`tessera config list`), called by its name: pairs/unet, or "
+      "A config is a YAML or JSON file, or one that the program carries (`tessera config list`), called by its name: "
+      "pairs/unet, or "
       "by its last part where that is enough: unet. A file of that name goes first; builtin:NAME is always the built-in one.\n"
       "Values are laid over one another: defaults, then the files of `base:`, then the config itself, then key=value words.\n"
-      "`base: [a.yaml, b.yaml]` names configs to build on, a later one over an earlier one: files relative to the folder of the "
+      "`base: [a.yaml, b.yaml]` names configs to build on, a later one over an earlier one: files relative to the folder of "
+      "the "
       "config that names them, or built-in ones: `base: pairs/unet`. Groups are merged key by key, lists are replaced.");
 
   command->add_subcommand("list", "the configs that the program carries, and what they are")->callback(list_recipes);

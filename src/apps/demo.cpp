@@ -69,8 +69,7 @@ void demo(const std::string& folder, std::vector<std::string> overrides) {
   fmt::print("try next:\n");
   fmt::print("  tessera eval --weights {} eval.flip=true\n", folder);
   fmt::print("  tessera predict --weights {} --overlay YOUR_IMAGES/ -o predictions\n", folder);
-  fmt::print(
-      "  tessera train unet data.path=YOUR_FOLDER      (YOUR_FOLDER/images, YOUR_FOLDER/masks)\n");
+  fmt::print("  tessera train unet data.path=YOUR_FOLDER      (YOUR_FOLDER/images, YOUR_FOLDER/masks)\n");
 }
 
 }  // namespace

@@ -27,8 +27,9 @@ std::vector<std::string> ModelArguments::all_overrides() const {
 Experiment ModelArguments::experiment() const {
   std::error_code error;
   if (weights.empty() && config.empty())
-    fail_usage("which model? Give a run with --weights RUN, or a config and the file or name of its weights: CONFIG "
-               "model.pretrained=WEIGHTS");
+    fail_usage(
+        "which model? Give a run with --weights RUN, or a config and the file or name of its weights: CONFIG "
+        "model.pretrained=WEIGHTS");
   if (!weights.empty() && !config.empty())
     fail_usage("--weights {} and the config {} both say which model; a run has its own config, so give one of them", weights,
                config);

@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-// The model that a command applies, as its arguments name it: --weights RUN, or a config together with model.pretrained=WEIGHTS,
-// for weights that Tessera has not trained. `overrides` are laid over the run's config, or over the one that is named.
+// The model that a command applies, as its arguments name it: --weights RUN, or a config together with
+// model.pretrained=WEIGHTS, for weights that Tessera has not trained. `overrides` are laid over the run's config, or over the
+// one that is named.
 struct ModelArguments {
   std::string weights, config;
   std::vector<std::string> overrides;

@@ -130,7 +130,9 @@ void add_models(CLI::App& app, int& exit_code) {
   command->require_subcommand(0, 1);
   CLI::App* one = command->add_subcommand("show", "the layers of a model: shapes, parameters, GMACs");
   common(one);
-  one->add_option("name", arguments->name, "model, or a config with one: a file, or a built-in one such as base/models/unet_r34")->required();
+  one->add_option("name", arguments->name,
+                  "model, or a config with one: a file, or a built-in one such as base/models/unet_r34")
+      ->required();
   one->add_option("overrides", arguments->overrides, "settings: model.backbone.name=resnet101 data.channels=1")
       ->option_text("key=value ...");
   one->add_option("--depth", arguments->depth, "levels to print")->capture_default_str();

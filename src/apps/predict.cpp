@@ -217,7 +217,8 @@ void add_predict(CLI::App& app, int& exit_code) {
       "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
       "Preprocessing comes from the checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are "
       "left, all of them share the windows (eval.window.size=512) of each. The files are the same.\n"
-      "Weights that Tessera has not trained: tessera predict -c CONFIG model.pretrained=FILE IMAGES. A word such as eval.flip=true "
+      "Weights that Tessera has not trained: tessera predict -c CONFIG model.pretrained=FILE IMAGES. A word such as "
+      "eval.flip=true "
       "sets a value unless there is a file of that name.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {

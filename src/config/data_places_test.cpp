@@ -4,6 +4,9 @@
 
 #include <cstdlib>
 
+#include "core/files.h"
+#include "support/fixtures.h"
+
 namespace tessera {
 namespace {
 
@@ -18,6 +21,19 @@ TEST(DataPlaces, RelativeOnesBecomeThoseOfThisFolder) {
   make_data_places_absolute(unset);
   EXPECT_EQ(unset.data.path, "");
   EXPECT_EQ(unset.data.val.path, "");
+}
+
+TEST(DataPlaces, AListBesideTheDataStaysAsItIsWritten) {
+  const testing::TempFolder folder;
+  const std::string here = std::filesystem::current_path().string(), own = "data_places_test_list.txt";
+  write_file(folder / "val.txt", std::string_view("a\n"));
+  write_file(own, std::string_view("b\n"));
+  Experiment e =
+      load_experiment("", {"data.path=" + folder.path().string(), "data.val.list=val.txt", "data.train.list=" + own});
+  make_data_places_absolute(e);
+  EXPECT_EQ(e.data.val.list, "val.txt");
+  EXPECT_EQ(e.data.train.list, here + "/" + own);
+  std::filesystem::remove(own);
 }
 
 TEST(DataPlaces, ASecretStaysAName) {

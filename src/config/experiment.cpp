@@ -22,7 +22,8 @@ void describe(V& v, Experiment& c) {
 
 namespace {
 
-// The bottleneck of a base was chosen for its channels: where a later layer sets others, it follows them as if nobody had set it.
+// The bottleneck of a base was chosen for its channels: where a later layer sets others, it follows them as if nobody had set
+// it.
 void drop_stale_bottleneck(Node& root) {
   Node* model = root.find("model");
   Node* unet = model != nullptr ? model->find("unet") : nullptr;

@@ -138,8 +138,9 @@ ConfigSource source_of(const fs::path& given) {
   std::error_code error;
   if (fs::exists(given, error)) return {given};  // a folder: reading it says what is wrong
   const std::vector<std::string> words = builtin_config_words();
-  fail_usage("no config '{}': No such file or directory, and no built-in config of that name{}; `tessera config list` lists them",
-             given.string(), did_you_mean(given.string(), words));
+  fail_usage(
+      "no config '{}': No such file or directory, and no built-in config of that name{}; `tessera config list` lists them",
+      given.string(), did_you_mean(given.string(), words));
 }
 
 std::string ConfigSource::identity() const {

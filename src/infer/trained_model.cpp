@@ -81,10 +81,11 @@ void refuse_random_weights(const MatchReport& report, const std::string& file, i
     const bool fresh = row.status == MatchStatus::kReinitialised || row.status == MatchStatus::kMissing;
     if (fresh && !is_auxiliary(row.name)) random.push_back(row.name + " (" + row.note + ")");
   }
-  TSR_CHECK(random.empty(),
-            "{}: {} of the model's tensors are not in it or of another shape, so the model would be random there: {}; the config "
-            "is for {} classes. Set the model and data.classes as they were when the file was made, or train with it first",
-            file, random.size(), name_list(random), num_classes);
+  TSR_CHECK(
+      random.empty(),
+      "{}: {} of the model's tensors are not in it or of another shape, so the model would be random there: {}; the config "
+      "is for {} classes. Set the model and data.classes as they were when the file was made, or train with it first",
+      file, random.size(), name_list(random), num_classes);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct TrainedModel {
   ClassTable classes;
   SampleNames samples;          // of its run; nothing is known of those of a file
   std::optional<int64_t> step;  // of its run; none of a file
-  bool averaged = false;  // its weights are the moving average, see eval.weights
+  bool averaged = false;        // its weights are the moving average, see eval.weights
   ModelPtr model;
   at::Device device;
 

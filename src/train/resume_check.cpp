@@ -20,6 +20,7 @@ constexpr std::array kFree = {"run.",
                               "data.prefetch",
                               "data.path",
                               "data.train.path",
+                              "data.train.list",  // the samples themselves are compared
                               "data.val",
                               "data.max_bad_share",
                               "data.max_pixels",

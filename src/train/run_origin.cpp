@@ -15,9 +15,10 @@ namespace {
 void check_optimizer(const fs::path& from, const Experiment& before, const Experiment& now) {
   const OptimizerType was = before.optimizer.type, is = now.optimizer.type;
   if (was != is)
-    fail_usage("--from {}: its optimizer is {} and this config's {}, which cannot go on with the other's state; set "
-               "optimizer.type={}, or {}",
-               from.string(), name_of(was), name_of(is), name_of(was), instead_of_going_on(from));
+    fail_usage(
+        "--from {}: its optimizer is {} and this config's {}, which cannot go on with the other's state; set "
+        "optimizer.type={}, or {}",
+        from.string(), name_of(was), name_of(is), name_of(was), instead_of_going_on(from));
 }
 
 std::vector<std::string> changes_between(const Checkpoint& checkpoint, const Experiment& now, const SampleNames& samples) {
@@ -27,8 +28,8 @@ std::vector<std::string> changes_between(const Checkpoint& checkpoint, const Exp
   }
   const auto add = [&](const char* what, int64_t before, const std::string& hash, int64_t count, const std::string& now_hash) {
     if (!hash.empty() && hash != now_hash)
-      changes.push_back(fmt::format("{} images: {} in the run, {} now{}", what, before, count,
-                                    before == count ? ", but not the same" : ""));
+      changes.push_back(
+          fmt::format("{} images: {} in the run, {} now{}", what, before, count, before == count ? ", but not the same" : ""));
   };
   add("training", checkpoint.samples.train, checkpoint.samples.train_hash, samples.train, samples.train_hash);
   add("validation", checkpoint.samples.val, checkpoint.samples.val_hash, samples.val, samples.val_hash);
@@ -57,11 +58,11 @@ OriginCheckpoint load_origin(const fs::path& from, const Experiment& experiment,
       read_experiment(parse_config(checkpoint.config_yaml, (path / "config.yaml").string()), MissingSecrets::kKeep);
   check_optimizer(from, before, experiment);
   TrainState& state = checkpoint.state;
-  RunOrigin origin{.checkpoint = fs::absolute(path).lexically_normal().string(),
-                   .step = state.step,
-                   .config_hash =
-                       fmt::format("{:016x}", XXH3_64bits(checkpoint.config_yaml.data(), checkpoint.config_yaml.size())),
-                   .changes = changes_between(checkpoint, experiment, samples)};
+  RunOrigin origin{
+      .checkpoint = fs::absolute(path).lexically_normal().string(),
+      .step = state.step,
+      .config_hash = fmt::format("{:016x}", XXH3_64bits(checkpoint.config_yaml.data(), checkpoint.config_yaml.size())),
+      .changes = changes_between(checkpoint, experiment, samples)};
   state.evaluated_step = state.best_step = -1;
   state.best_value.reset();
   state.evals_since_best = 0;

@@ -22,10 +22,10 @@ using testing::tiny_experiment;
 class GoingOn : public ::testing::Test {
  protected:
   Experiment experiment(const std::string& name, std::vector<std::string> changes) const {
-    changes.insert(changes.begin(), {"schedule.type=constant", "optimizer.type=adamw", "optimizer.lr=0.01",
-                                     "train.ema.smoothing=0.9", "model.unet.dropout=0.2", "run.tensorboard=false",
-                                     "run.pictures=0", "train.device=cpu", "checkpoint.every=2ba", "eval.every=4ba",
-                                     "run.dir=" + place(name).string()});
+    changes.insert(changes.begin(),
+                   {"schedule.type=constant", "optimizer.type=adamw", "optimizer.lr=0.01", "train.ema.smoothing=0.9",
+                    "model.unet.dropout=0.2", "run.tensorboard=false", "run.pictures=0", "train.device=cpu",
+                    "checkpoint.every=2ba", "eval.every=4ba", "run.dir=" + place(name).string()});
     return tiny_experiment(changes);
   }
   fs::path place(const std::string& name) const { return folder_ / name; }
@@ -78,17 +78,17 @@ TEST_F(GoingOn, TheNewRunIsResumedWithoutTheOther) {
 
 TEST_F(GoingOn, SaysWhatChangedAndMeasuresAnew) {
   train("first", {"train.duration=4ba"});
-  const RunResult second = train("second", {"train.duration=8ba", "optimizer.lr=0.002", "schedule.type=cosine", "data.train.count=20"},
-                                 {.from = place("first")});
+  const RunResult second =
+      train("second", {"train.duration=8ba", "optimizer.lr=0.002", "schedule.type=cosine", "data.train.count=20"},
+            {.from = place("first")});
   EXPECT_EQ(second.state.step, 8);
   const auto from = nlohmann::json::parse(read_text(place("second/environment.json"))).at("from").get<RunOrigin>();
   EXPECT_EQ(from.step, 4);
   EXPECT_EQ(from.checkpoint, place("first/checkpoints/step-00000004").string());
-  EXPECT_EQ(from.changes, (std::vector<std::string>{"data.train.count: 16 in the run, 20 now",
-                                                    "optimizer.lr: 0.01 in the run, 0.002 now",
-                                                    "schedule.type: constant in the run, cosine now",
-                                                    "train.duration: 4ba in the run, 8ba now",
-                                                    "training images: 16 in the run, 20 now"}));
+  EXPECT_EQ(from.changes,
+            (std::vector<std::string>{"data.train.count: 16 in the run, 20 now", "optimizer.lr: 0.01 in the run, 0.002 now",
+                                      "schedule.type: constant in the run, cosine now",
+                                      "train.duration: 4ba in the run, 8ba now", "training images: 16 in the run, 20 now"}));
   const std::string log = read_text(place("second/log.jsonl"));
   EXPECT_CONTAINS(log.substr(0, log.find('\n')), "optimizer.lr: 0.01 in the run, 0.002 now");
   EXPECT_CONTAINS(log, R"("path":"checkpoints/step-00000004")");  // where it began
@@ -118,8 +118,9 @@ TEST_F(GoingOn, WhatCannotGoOnSaysWhatCanBeDone) {
   EXPECT_CONTAINS(model, way);
   EXPECT_CONTAINS(refused({"train.duration=8ba", "model.freeze=[down0]"}), way);
   EXPECT_FALSE(fs::exists(place("second"))) << "a refused start left its folder";
-  EXPECT_CONTAINS(message_of([&] { check_origin_is_another(place("first/checkpoints/step-00000004"), experiment("first", {})); }),
-                  "set run.name or run.dir to another");
+  EXPECT_CONTAINS(
+      message_of([&] { check_origin_is_another(place("first/checkpoints/step-00000004"), experiment("first", {})); }),
+      "set run.name or run.dir to another");
   EXPECT_NO_THROW(check_origin_is_another(place("first"), experiment("second", {})));
   EXPECT_CONTAINS(message_of([&] { train("first", {"train.duration=8ba"}, {.resume = true}); }),
                   "--from " + place("first").string());

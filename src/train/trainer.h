@@ -26,9 +26,9 @@ namespace tessera {
 // things in the same order, and only the first one writes. A process may train any number of runs, one after another.
 class Trainer {
  public:
-  // Opens the data, builds the model, loads the newest checkpoint when resuming or going on, and checks everything that can be known
-  // before the first step. Throws Error or UsageError. Used and destroyed on the thread that made it, whose TorchSettings it
-  // holds; `world` must outlive it.
+  // Opens the data, builds the model, loads the newest checkpoint when resuming or going on, and checks everything that can be
+  // known before the first step. Throws Error or UsageError. Used and destroyed on the thread that made it, whose TorchSettings
+  // it holds; `world` must outlive it.
   Trainer(const Experiment& experiment, const RunOptions& options, World& world);
   ~Trainer();
 

@@ -12,9 +12,9 @@
 #include "dist/tune_exchange.h"
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/pretrained.h"
 #include "infer/rank_consensus.h"
 #include "tensor/device.h"
-#include "infer/pretrained.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
 #include "train/run_folder.h"
@@ -57,7 +57,8 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
     if (options.resume) load_state();
     if (!resumed_ && !options.from.empty()) go_on_from_origin();
     // A checkpoint has replaced them; the file may be gone by then.
-    if (!resumed_ && !goes_on_ && !experiment_.model.pretrained.empty()) log_info("{}", load_pretrained(*model_, experiment_.model).table());
+    if (!resumed_ && !goes_on_ && !experiment_.model.pretrained.empty())
+      log_info("{}", load_pretrained(*model_, experiment_.model).table());
   }
   broadcast_initial_state();
   if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
@@ -66,9 +67,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   check_view_memory();
   steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
   total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
-  TSR_CHECK_USAGE(!goes_on_ || state_.step < total_steps_,
-                  "train.duration={} ends at step {}, and --from {} stands at step {} already; its steps count: set a longer one",
-                  train.duration.text(), total_steps_, options.from.string(), state_.step);
+  TSR_CHECK_USAGE(
+      !goes_on_ || state_.step < total_steps_,
+      "train.duration={} ends at step {}, and --from {} stands at step {} already; its steps count: set a longer one",
+      train.duration.text(), total_steps_, options.from.string(), state_.step);
   last_step_ = total_steps_;
   if (options.stop_at)
     last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);

@@ -51,10 +51,11 @@ void check_is_folder(const fs::path& given) {
   TSR_CHECK(fs::exists(given, error),
             "no run or checkpoint at {}; expected a run folder such as runs/demo or runs/demo/checkpoints/step-...",
             given.string());
-  TSR_CHECK_USAGE(!fs::is_regular_file(given, error),
-                  "{} is a file, a run or checkpoint folder was expected. A file of weights does not say which model it is of: name "
-                  "a config for it, CONFIG model.pretrained={} in place of --weights",
-                  given.string(), given.string());
+  TSR_CHECK_USAGE(
+      !fs::is_regular_file(given, error),
+      "{} is a file, a run or checkpoint folder was expected. A file of weights does not say which model it is of: name "
+      "a config for it, CONFIG model.pretrained={} in place of --weights",
+      given.string(), given.string());
 }
 
 [[noreturn]] void fail_without_checkpoint(const fs::path& given) {
