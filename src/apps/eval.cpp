@@ -2,9 +2,11 @@
 #include <optional>
 
 #include "apps/command.h"
+#include "apps/model_arguments.h"
 #include "apps/output_file.h"
 #include "apps/ranks.h"
 #include "core/cpu_budget.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
@@ -19,7 +21,6 @@
 #include "infer/evaluator.h"
 #include "infer/other_images.h"
 #include "infer/rank_consensus.h"
-#include "infer/trained_model.h"
 
 namespace tessera {
 namespace {
@@ -27,17 +28,31 @@ namespace {
 constexpr int64_t kImagesCompared = 8;  // with those of training
 
 struct EvalArguments {
-  std::string weights, output;
-  std::vector<std::string> overrides;
-  std::string split = "val";
-  bool json = false, on_train = false, raw = false;
+  ModelArguments model;
+  std::string output, split = "val";
+  std::vector<std::string> words;  // CONFIG, key=value ...
+  bool json = false, on_train = false;
   RankArguments ranks;
 
   Split measured() const {
     if (on_train || split == "train") return Split::kTrain;
     return split == "test" ? Split::kTest : Split::kVal;
   }
+
+  void sort_words();
 };
+
+void EvalArguments::sort_words() {
+  for (const std::string& word : words) {
+    if (word.find('=') != std::string::npos) {
+      model.overrides.push_back(word);
+    } else if (model.config.empty()) {
+      model.config = word;
+    } else {
+      fail_usage("two configs: {} and {}; expected one, then key=value pairs", model.config, word);
+    }
+  }
+}
 
 void print_classes(const ClassTable& classes, const EvalResult& result) {
   const bool boundaries = !result.boundaries.empty();
@@ -78,7 +93,7 @@ void print_table(const ClassTable& classes, const EvalResult& result) {
 
 // Files that came or went may change which images data.val_share holds out. Data that was asked for is not the run's.
 void warn_of_other_images(const TrainedModel& trained, const Dataset& val, const EvalArguments& arguments) {
-  const auto& overrides = arguments.overrides;
+  const auto& overrides = arguments.model.overrides;
   const bool other_data =
       std::any_of(overrides.begin(), overrides.end(), [](const auto& text) { return text.starts_with("data."); });
   if (arguments.measured() != Split::kVal || other_data) return;
@@ -113,9 +128,7 @@ DatasetPtr open_data(const DataConfig& config, Split split) {
 
 void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {
   if (world.is_first() && !arguments.output.empty()) check_output_file(arguments.output);
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back("train.device=" + device);
-  const TrainedModel trained = load_trained(arguments.weights, overrides);
+  const TrainedModel trained = arguments.model.load(device);
   const Experiment& experiment = trained.experiment;
   if (world.is_first()) log_info("{}", trained.title());
   const Split split = arguments.measured();
@@ -160,7 +173,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
 void add_eval(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "measure a trained model on its validation data");
-  command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  arguments->model.add_to(*command);
   arguments->ranks.add_to(*command);
   CLI::Option* split = command
                            ->add_option("--split", arguments->split,
@@ -168,18 +181,23 @@ void add_eval(CLI::App& app, int& exit_code) {
                            ->check(CLI::IsMember({"train", "val", "test"}))
                            ->capture_default_str();
   command->add_flag("--train-split", arguments->on_train, "the same as --split train")->excludes(split);
-  command->add_flag("--raw-weights", arguments->raw,
-                    "measure the weights as trained where the run also has their moving average (eval.weights=raw)");
   command->add_flag("--json", arguments->json, "print the result as JSON");
   command->add_option("-o,--output", arguments->output, "also write the JSON to this file");
   command
-      ->add_option("overrides", arguments->overrides,
-                   "values to set: eval.flip=true eval.metrics=[boundary,objects] data.path=...")
-      ->option_text("key=value ...");
-  command->footer([] { return metric_help(); });
+      ->add_option(
+          "words", arguments->words,
+          "a config, where it is no run that is measured; values to set: eval.flip=true eval.metrics=[boundary,objects] "
+          "data.path=...")
+      ->option_text("[CONFIG] key=value ...");
+  command->footer([] {
+    return "A run:            tessera eval -w runs/cells eval.flip=true\n"
+           "Anyone's weights: tessera eval pspnet/r50_ade20k_80k model.pretrained=pspnet.pth "
+           "data.path=ADEChallengeData2016\n\n" +
+           metric_help();
+  });
   command->callback([arguments, &exit_code] {
-    if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
-    const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
+    arguments->sort_words();
+    const Experiment experiment = arguments->model.experiment();
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment),
                  [&](World& world, const std::string& device) { evaluate(*arguments, world, device); });
     exit_code = 0;

@@ -5,6 +5,7 @@
 #include "apps/command.h"
 #include "apps/image_jobs.h"
 #include "apps/image_results.h"
+#include "apps/model_arguments.h"
 #include "apps/ranks.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
@@ -26,7 +27,6 @@
 #include "data/transforms/make_pipeline.h"
 #include "infer/other_images.h"
 #include "infer/too_large.h"
-#include "infer/trained_model.h"
 
 namespace tessera {
 namespace {
@@ -36,9 +36,8 @@ constexpr int64_t kBytesAhead = int64_t{1} << 30;
 constexpr int64_t kBytesOfFileByte = 8;
 
 struct PredictArguments {
-  std::string weights;
-  std::vector<std::string> inputs, overrides;
-  bool raw = false;
+  ModelArguments model;
+  std::vector<std::string> inputs;  // images; the words among them that set values go to `model`
   ResultFiles results;
   RankArguments ranks;
 };
@@ -131,9 +130,11 @@ ImageFacts facts_of_file(const std::vector<uint8_t>& bytes, const Image& image, 
 // Returns how many images of all ranks could not be read or do not fit into memory.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
   const std::vector<ImageJob> jobs = own_jobs(world, arguments);
-  std::vector<std::string> overrides = arguments.overrides;
-  overrides.push_back("train.device=" + device);
-  const TrainedModel trained = load_trained(arguments.weights, overrides);
+  const TrainedModel trained = arguments.model.load(device);
+  constexpr int kPaletteColours = 256;
+  if (arguments.results.palette && trained.classes.size() > kPaletteColours)
+    fail_usage("--palette: a palette PNG has room for {} classes, the model has {}; leave it out: masks are then 16-bit PNG",
+               kPaletteColours, trained.classes.size());
   check_masks_are_kept(trained.experiment.data, arguments.results.folder);
   // Once on each host.
   if (world.spec.local_rank == 0) remove_leftovers(arguments.results.folder);
@@ -279,10 +280,12 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
 void add_predict(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PredictArguments>();
   CLI::App* command = app.add_subcommand("predict", "segment images with a trained model");
-  command->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  arguments->model.add_to(*command);
   command
       ->add_option("inputs", arguments->inputs,
-                   "images, folders, patterns in quotes, or - for a list on stdin (lines, or find -print0)")
+                   "images, folders, patterns in quotes, or - for a list on stdin (lines, or find -print0); and values to set: "
+                   "eval.flip=true")
+      ->option_text("IMAGES ... [key=value ...]")
       ->required();
   command->add_option("-o,--output", arguments->results.folder, "folder for the results; input images in it are never replaced")
       ->capture_default_str();
@@ -307,11 +310,9 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->option_text("PIXELS");
   command->add_flag("--probabilities", arguments->results.probabilities,
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");
-  command->add_flag("--raw-weights", arguments->raw,
-                    "use the weights as trained where the run also has their moving average (eval.weights=raw)");
   command
-      ->add_option("--set", arguments->overrides,
-                   "change a value of the checkpoint's config, may be given again: --set eval.flip=true")
+      ->add_option("--set", arguments->model.overrides,
+                   "change a value of the config, may be given again: --set eval.flip=true; the same as the bare word")
       ->allow_extra_args(false)
       ->option_text("key=value");
   command->footer(
@@ -319,22 +320,24 @@ void add_predict(CLI::App& app, int& exit_code) {
       "(data.labels.multi) each has its own, NAME_CLASS.png, 255 where it is. They are named after the image; "
       "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
       "Preprocessing comes from the checkpoint. Images of more than 2048 x 2048 pixels (and 16 training crops) are predicted "
-      "in "
-      "windows of the training crop's size, in memory that does not grow with them; --set eval.window.size=512 chooses "
-      "another, 0 "
+      "in windows of the training crop's size, in memory that does not grow with them; eval.window.size=512 chooses another, 0 "
       "none. With several ranks (-p) each takes whole images; where fewer than ranks are left, all of them share the windows "
-      "of "
-      "each. The files are the same.");
+      "of each. The files are the same.\n"
+      "Weights that Tessera has not trained: tessera predict -c CONFIG model.pretrained=FILE IMAGES. A word such as "
+      "eval.flip=true sets a value unless there is a file of that name.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
-    if (arguments->raw) arguments->overrides.emplace_back("eval.weights=raw");
-    const Experiment experiment = trained_experiment(arguments->weights, arguments->overrides);
+    const auto values = std::stable_partition(arguments->inputs.begin(), arguments->inputs.end(),
+                                              [](const std::string& word) { return !sets_value(word); });
+    arguments->model.overrides.insert(arguments->model.overrides.end(), values, arguments->inputs.end());
+    arguments->inputs.erase(values, arguments->inputs.end());
+    const Experiment experiment = arguments->model.experiment();
     if (experiment.data.labels.multi) {
       arguments->results.overlapping = experiment.data.classes;
-      TSR_CHECK_USAGE(!arguments->results.outlines && !arguments->results.json &&
-                          arguments->results.polygons == PolygonFormat::kNone,
-                      "--outlines, --json and --polygons are for classes that do not overlap; this model was trained with "
-                      "data.labels.multi: take its masks, --overlay or --probabilities");
+      TSR_CHECK_USAGE(
+          !arguments->results.outlines && !arguments->results.json && arguments->results.polygons == PolygonFormat::kNone,
+          "--outlines, --json and --polygons are for classes that do not overlap; this model was trained with "
+          "data.labels.multi: take its masks, --overlay or --probabilities");
       TSR_CHECK_USAGE(!arguments->results.palette,
                       "--palette draws one class at each pixel; the classes of this model overlap and have a mask each: use "
                       "--overlay");

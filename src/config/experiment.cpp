@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/builtin_configs.h"
 #include "config/plane_choice.h"
 #include "config/reader.h"
 #include "core/class_bits.h"
@@ -23,11 +24,34 @@ void describe(V& v, Experiment& c) {
   v.group("dist", c.dist, "several ranks: how they share the work");
 }
 
+namespace {
+
+// The bottleneck of a base was chosen for its channels: where a later layer sets others, it follows them as if nobody had set
+// it.
+void drop_stale_bottleneck(Node& root) {
+  Node* model = root.find("model");
+  Node* unet = model != nullptr ? model->find("unet") : nullptr;
+  const Node* channels = unet != nullptr ? unet->find("channels") : nullptr;
+  const Node* bottleneck = unet != nullptr ? unet->find("bottleneck") : nullptr;
+  if (channels == nullptr || channels->kind == Node::Kind::kNull || bottleneck == nullptr) return;
+  if (bottleneck->origin.layer < channels->origin.layer)
+    std::erase_if(unet->map, [](const auto& entry) { return entry.first == "bottleneck"; });
+}
+
+// What a run is called unless somebody says.
+std::string name_of_config(const std::filesystem::path& file) {
+  const std::string name = file.stem().string();
+  return name.starts_with(kBuiltinPrefix) ? name.substr(std::string_view(kBuiltinPrefix).size()) : name;
+}
+
+}  // namespace
+
 Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
   Node root;
   root.kind = Node::Kind::kMap;
   if (!file.empty()) root = load_config(file);
   for (const std::string& override_text : overrides) apply_override(root, override_text);
+  drop_stale_bottleneck(root);
   const Node* run = root.find("run");
   const Node* name = run != nullptr ? run->find("name") : nullptr;
   const bool named =
@@ -35,7 +59,7 @@ Node compose(const std::filesystem::path& file, const std::vector<std::string>& 
   if (!file.empty() && !named) {
     Node stem;
     stem.kind = Node::Kind::kScalar;
-    stem.scalar = file.stem().string();
+    stem.scalar = name_of_config(file);
     stem.origin = {"name of the config file", 0};
     Node group, top;
     group.kind = top.kind = Node::Kind::kMap;

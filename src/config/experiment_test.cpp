@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "support/fixtures.h"
 
 namespace tessera {
@@ -206,6 +207,22 @@ TEST(Experiment, KeysThatDoNotGoWithOverlappingClassesAreRefused) {
   expect({"data.labels.missing=empty"}, "is for data.labels.multi");
   expect({"eval.threshold=0.4"}, "the likeliest of its classes");
   EXPECT_EQ(message({"eval.threshold=0.4", "loss.terms=[bce]"}), "");
+}
+
+// A small U-Net on a base with a wide bottleneck would otherwise keep it, and with it most of the base's parameters.
+TEST(Experiment, ABottleneckFollowsChannelsOfALaterLayer) {
+  const testing::TempFolder folder;
+  write_file(folder / "base.yaml", std::string_view("model: {unet: {channels: [32, 64], bottleneck: 256}}\n"));
+  write_file(folder / "same.yaml", std::string_view("base: base.yaml\ntrain: {seed: 1}\n"));
+  write_file(folder / "other.yaml", std::string_view("base: base.yaml\nmodel: {unet: {channels: [8, 16]}}\n"));
+  const auto bottleneck = [&](const char* file, const std::vector<std::string>& overrides = {}) {
+    return load_experiment(folder / file, overrides).model.unet.bottleneck;
+  };
+  EXPECT_EQ(bottleneck("same.yaml"), 256);
+  EXPECT_EQ(bottleneck("other.yaml"), 0);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.channels=[8,16]"}), 0);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.channels=[8,16]", "model.unet.bottleneck=48"}), 48);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.bottleneck=48"}), 48);
 }
 
 }  // namespace

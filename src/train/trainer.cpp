@@ -28,6 +28,7 @@ RunResult Trainer::run(Hooks& hooks) {
   hooks.on_start(info());
   warn_of_average();
   try {
+    if (goes_on_) save();  // the folder is whole from here on, without the run that it came from
     while (!complete()) {
       if (stop_asked()) {
         if (saved_step_ != state_.step) save();
@@ -59,6 +60,7 @@ RunInfo Trainer::info() const {
           .progress = progress(),
           .last_step = last_step_,
           .resumed = resumed_,
+          .came_from = origin_ ? nlohmann::json(*origin_) : nlohmann::json(),
           .num_parameters = num_parameters_,
           .num_train = train_set_->size(),
           .num_val = val_set_->size(),

@@ -11,10 +11,10 @@
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/eval_metrics.h"
+#include "infer/pretrained.h"
 #include "infer/rank_consensus.h"
 #include "infer/run_images.h"
 #include "tensor/device.h"
-#include "train/pretrained.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
 #include "train/run_folder.h"
@@ -44,8 +44,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
     store_->check_room(static_cast<int64_t>(arena.params().nbytes() + arena.buffers().nbytes()) +
                        step_->optimizer().state_bytes() + step_->average().bytes());
     if (options.resume) load_state();
+    if (!resumed_ && !options.from.empty()) go_on_from_origin();
     // A checkpoint has replaced them; the file may be gone by then.
-    if (!resumed_ && !experiment_.model.pretrained.empty()) log_info("{}", load_pretrained(*model_, experiment_.model).table());
+    if (!resumed_ && !goes_on_ && !experiment_.model.pretrained.empty())
+      log_info("{}", load_pretrained(*model_, experiment_.model).table());
   }
   broadcast_initial_state();
   if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
@@ -54,6 +56,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   check_view_memory();
   steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
   total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
+  TSR_CHECK_USAGE(
+      !goes_on_ || state_.step < total_steps_,
+      "train.duration={} ends at step {}, and --from {} stands at step {} already; its steps count: set a longer one",
+      train.duration.text(), total_steps_, options.from.string(), state_.step);
   last_step_ = total_steps_;
   if (options.stop_at)
     last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);
@@ -120,19 +126,17 @@ void Trainer::check_view_memory() {
 Trainer::~Trainer() = default;
 
 void Trainer::load_state() {
-  const auto checkpoint = store_->load_latest();
+  auto checkpoint = store_->load_latest();
   if (!checkpoint) {
-    log_info("nothing to resume in {}: starting from the beginning", folder_.string());
+    log_info("nothing to resume in {}: starting from {}", folder_.string(),
+             options_.from.empty() ? "the beginning" : options_.from.string());
     return;
   }
   check_same_experiment(checkpoint->config_yaml, experiment_);
   check_same_samples(checkpoint->samples, samples_);
-  load_model_state(*model_, checkpoint->model);
-  optimizer_state_ = checkpoint->optimizer;
-  average_state_ = checkpoint->average;
-  state_ = checkpoint->state;
-  images_ = checkpoint->images;
-  forget_other_best(checkpoint->config_yaml);
+  const std::string saved_yaml = checkpoint->config_yaml;
+  take(std::move(*checkpoint));
+  forget_other_best(saved_yaml);
   resumed_ = true;
 }
 
@@ -148,6 +152,25 @@ void Trainer::forget_other_best(const std::string& saved_yaml) {
   state_.evals_since_best = 0;
 }
 
+void Trainer::go_on_from_origin() {
+  OriginCheckpoint from = load_origin(options_.from, experiment_, samples_);
+  try {
+    take(std::move(from.checkpoint));
+  } catch (const Error& e) {
+    fail_usage("--from {}: {}; {}", options_.from.string(), e.what(), instead_of_going_on(options_.from));
+  }
+  origin_ = std::move(from.origin);
+  goes_on_ = true;
+}
+
+void Trainer::take(Checkpoint checkpoint) {
+  load_model_state(*model_, checkpoint.model);
+  optimizer_state_ = std::move(checkpoint.optimizer);
+  average_state_ = std::move(checkpoint.average);
+  state_ = checkpoint.state;
+  images_ = std::move(checkpoint.images);
+}
+
 // Every rank starts with what the first one has: only that one needs the pretrained weights and the checkpoint.
 void Trainer::broadcast_initial_state() {
   Arena& arena = step_->arena();
@@ -157,16 +180,22 @@ void Trainer::broadcast_initial_state() {
     if (!value.requires_grad()) world_.gradients.broadcast(value);  // frozen: not in the arena
   }
   resumed_ = max_over_ranks(world_, resumed_ ? 1 : 0) != 0;
-  if (!resumed_) return;
+  goes_on_ = max_over_ranks(world_, goes_on_ ? 1 : 0) != 0;
+  if (!resumed_ && !goes_on_) return;
   state_ = state_of_first(world_, state_);
-  step_->optimizer().load_state(optimizer_state_);
+  try {
+    step_->optimizer().load_state(optimizer_state_);
+  } catch (const Error& e) {
+    if (!goes_on_) throw;
+    fail_usage("--from {}: {}; {}", options_.from.string(), e.what(), instead_of_going_on(options_.from));
+  }
   optimizer_state_.clear();
   if (max_over_ranks(world_, average_state_.empty() ? 0 : 1) != 0) step_->average().load(average_state_, world_.gradients);
   average_state_.clear();
   step_->optimizer().set_step_count(state_.optimizer_steps);
   step_->scaler().restore({state_.loss_scale, static_cast<double>(state_.loss_scale_good_steps),
                            static_cast<double>(state_.optimizer_steps), static_cast<double>(state_.skipped_steps)});
-  saved_step_ = state_.step;
+  if (resumed_) saved_step_ = state_.step;
 }
 
 // Other buckets add up the same numbers; compression rounds them. So it is chosen once, at the start of a run, and kept.

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/name_list.h"
+#include "data/datasets/class_count.h"
 #include "data/datasets/class_masks.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/coco_files.h"
@@ -48,16 +49,6 @@ MatchedPairs open_pairs(const Layout& layout, Split folders, const DataConfig& c
   return found;
 }
 
-std::vector<std::string> class_names(const DataConfig& config) {
-  if (!config.classes.empty()) return config.classes;
-  TSR_CHECK_USAGE(
-      !config.labels.multi,
-      "set data.classes: with data.labels.multi they name the folders or endings of the masks, e.g. [cell, nucleus]");
-  TSR_CHECK_USAGE(config.labels.binary,
-                  "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
-  return {"background", "foreground"};
-}
-
 // "images/train", as below the root.
 std::string folder_text(const Layout& layout, const fs::path& images) {
   const fs::path below = images.lexically_relative(layout.root);
@@ -96,7 +87,7 @@ Found find_pairs(const DataConfig& config, Split split) {
 }  // namespace
 
 DatasetPtr make_pairs(const DataConfig& config, Split split) {
-  const std::vector<std::string> names = class_names(config);
+  const std::vector<std::string> names = pair_class_names(config);
   check_label_rules(config.labels, static_cast<int>(names.size()));
   Found found;
   try {

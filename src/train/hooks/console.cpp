@@ -33,6 +33,10 @@ void ConsoleHook::on_start(const RunInfo& info) {
   log_info("{} {} of {} {} ({} {}), results in {}", run_.total, plural(run_.total, "step"), e.train.batch_size,
            plural(e.train.batch_size, "image"), epochs_, epochs_ == "1" ? "epoch" : "epochs", info.folder.string());
   if (info.resumed) log_info("resumed at step {}", run_.step);
+  if (!info.came_from.is_null()) {
+    log_info("goes on from {} at step {}", printable(info.came_from.at("checkpoint").get<std::string>()), run_.step);
+    for (const auto& change : info.came_from.at("changes")) log_info("  {}", printable(change.get<std::string>()));
+  }
   if (info.last_step < run_.total) log_info("stops after step {}; --resume goes on from there", info.last_step);
   bar_ = std::make_unique<ProgressBar>("train", run_.total);
 }

@@ -17,14 +17,16 @@ void RunLogHook::on_start(const RunInfo& info) {
         "resume",
         {{"step", info.progress.step}, {"device", info.device}, {"best_metric", info.experiment.checkpoint.best_metric}});
   } else {
-    log_->event("start", {{"model", info.experiment.model.name},
-                          {"parameters", info.num_parameters},
-                          {"device", info.device},
-                          {"total_steps", info.progress.total},
-                          {"steps_per_epoch", info.progress.steps_per_epoch},
-                          {"best_metric", info.experiment.checkpoint.best_metric},
-                          {"train_images", info.num_train},
-                          {"val_images", info.num_val}});
+    json fields{{"model", info.experiment.model.name},
+                {"parameters", info.num_parameters},
+                {"device", info.device},
+                {"total_steps", info.progress.total},
+                {"steps_per_epoch", info.progress.steps_per_epoch},
+                {"best_metric", info.experiment.checkpoint.best_metric},
+                {"train_images", info.num_train},
+                {"val_images", info.num_val}};
+    if (!info.came_from.is_null()) fields["from"] = info.came_from;
+    log_->event("start", std::move(fields));
   }
 }
 

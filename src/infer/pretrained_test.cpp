@@ -1,4 +1,4 @@
-#include "train/pretrained.h"
+#include "infer/pretrained.h"
 
 #include <gtest/gtest.h>
 #include <torch/types.h>
