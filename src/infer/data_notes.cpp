@@ -5,7 +5,7 @@
 
 #include "core/name_list.h"
 #include "core/plural.h"
-#include "data/shared_files.h"
+#include "data/datasets/shared_files.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/shared_files.h"
+#include "data/datasets/shared_files.h"
 
 #include <gtest/gtest.h>
 
