@@ -9,6 +9,7 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/secrets.h"
 #include "data/batch/sampler.h"
 #include "data/check/data_look.h"
 #include "data/check/range_notes.h"
@@ -148,7 +149,7 @@ void browse(const DataArguments& arguments) {
               drawn(changed, dataset->classes(), 0.45F));
         }
       } catch (const BadSample& e) {
-        row.note += ": unusable: " + e.reason();
+        row.note += ": unusable: " + without_secrets(e.reason());
       }
       rows.push_back(std::move(row));
       if (!strip.empty()) strips.push_back(join_horizontally(strip, 4));

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,9 @@
 #include "data/datasets/split.h"
 
 namespace tessera {
+
+// What a config for pairs has to be told to read a folder of COCO's.
+inline constexpr std::array<const char*, 3> kCocoKeys = {"data.type=coco", "data.coco.classes=category", "data.classes=[]"};
 
 // The files of one split of a data set in COCO's format.
 struct CocoFiles {

@@ -24,9 +24,7 @@ namespace {
 std::string other_source(const fs::path& root) {
   const std::optional<CocoFiles> coco = find_coco_files(root, Split::kTrain);
   if (!coco) return "";
-  return fmt::format(
-      ". {} holds COCO annotations; to read them, add: data.type=coco data.coco.classes=category data.classes=[]",
-      coco->json.string());
+  return fmt::format(". {} holds COCO annotations; to read them, add: {}", coco->json.string(), fmt::join(kCocoKeys, " "));
 }
 
 MatchedPairs open_pairs(const Layout& layout, Split folders, const DataConfig& config) {
