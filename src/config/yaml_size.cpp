@@ -32,7 +32,7 @@ class ExtentCounter final : public YAML::EventHandler {
     if (++documents_ > kMaxDocuments)
       fail_usage("{}: not valid YAML: a ',' or bracket that nothing opened, or more than {} parts parted by '---' lines",
                  place(mark), kMaxDocuments);
-    open_.assign(1, {.extent = before_});
+    open_.assign(1, Open{{}, YAML::NullAnchor, before_});
     finished_.clear();
   }
   void OnDocumentEnd() override {}

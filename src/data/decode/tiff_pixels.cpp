@@ -184,7 +184,7 @@ void read_tiff_raw_pixels(const TiffFile& file, const TiffPage& page, uint64_t n
     if (page.bits == 32) TIFFSwabArrayOfLong(reinterpret_cast<uint32_t*>(plane.data()), count);
     if (page.bits == 64) TIFFSwabArrayOfDouble(reinterpret_cast<double*>(plane.data()), count);
   }
-  store_block(plane, page, block, image, first);
+  store_block(plane, page, block, image, first, nullptr);
 }
 
 void check_tiff_plausible(const TiffFile& file, const TiffPage& page) {
