@@ -117,11 +117,11 @@ std::string_view way_out(Split split) {
 DatasetPtr open_data(const DataConfig& config, Split split) {
   DatasetPtr dataset = make_dataset(config, split);
   TSR_CHECK(dataset->size() > 0, "there is nothing to evaluate: {}", way_out(split));
-  TSR_CHECK(
-      dataset->origin().labelled,
-      "the {} split ({}) has no masks to compare with; `tessera predict` applies the model to its images, data.{}.masks names "
-      "a folder of masks",
-      name_of(split), dataset->origin().text, name_of(split));
+  TSR_CHECK(dataset->origin().labelled,
+            "the {0} split ({1}) has no masks to compare with; `tessera predict` applies the model to its images. Where it has "
+            "some, name "
+            "both folders: data.{0}.images and data.{0}.masks",
+            name_of(split), dataset->origin().text);
   dataset->check_labels();
   return dataset;
 }

@@ -95,6 +95,14 @@ TEST(Pipeline, TakesTheTransformsOfTheSplit) {
   EXPECT_EQ(run(make_pipeline(config, Split::kVal), 1, 1, 1).image.size(), (Size{40, 50}));
 }
 
+TEST(Pipeline, TestIsTreatedAsValUnlessToldOtherwise) {
+  DataConfig config;
+  config.val.transforms = {PadConfig{{60, 70}, false}};
+  EXPECT_EQ(run(make_pipeline(config, Split::kTest), 1, 1, 1).image.size(), (Size{60, 70}));
+  config.test.transforms = {PadConfig{{80, 90}, false}};
+  EXPECT_EQ(run(make_pipeline(config, Split::kTest), 1, 1, 1).image.size(), (Size{80, 90}));
+}
+
 TEST(Pipeline, TheEmptyOneDoesNothing) {
   EXPECT_EQ(run({}, 1, 1, 1).image.bytes(), testing::numbered_sample({40, 50}).image.bytes());
 }

@@ -26,10 +26,8 @@ void ConsoleHook::on_start(const RunInfo& info) {
   run_ = info.progress;
   epochs_ = epochs_text(static_cast<double>(run_.total) / static_cast<double>(run_.steps_per_epoch));
   const Experiment& e = info.experiment;
-  log_info("{} with {:.3f} M parameters on {}, {}", e.model.name, static_cast<double>(info.num_parameters) * 1e-6, info.device,
-           name_of(e.train.precision));
-  log_info("{} training and {} validation {}, {} classes", info.num_train, info.num_val, plural(info.num_val, "image"),
-           info.classes.size());
+  log_info("{} with {:.3f} M parameters and {} classes on {}, {}", e.model.name,
+           static_cast<double>(info.num_parameters) * 1e-6, info.classes.size(), info.device, name_of(e.train.precision));
   log_info("{} {} of {} {} ({} {}), results in {}", run_.total, plural(run_.total, "step"), e.train.batch_size,
            plural(e.train.batch_size, "image"), epochs_, epochs_ == "1" ? "epoch" : "epochs", info.folder.string());
   if (info.resumed) log_info("resumed at step {}", run_.step);
