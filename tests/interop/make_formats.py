@@ -105,6 +105,17 @@ def ome_files():
     yield stack("ome_shuffled", data, lambda a: a[0, 0], 65535, channels=["DAPI", "GFP"])
 
 
+def forged_files():
+    """Metadata that count the channels of one page and point to another, which has fewer."""
+    xml = ('<?xml version="1.0"?><OME><Image><Pixels DimensionOrder="XYCZT" SizeC="6" SizeZ="1" SizeT="1">'
+           '<TiffData FirstC="0" IFD="1"/><TiffData FirstC="1" IFD="0"/></Pixels></Image></OME>')
+    out = io.BytesIO()
+    with tifffile.TiffWriter(out) as writer:
+        writer.write(np.moveaxis(values(3), 0, -1), photometric="rgb", description=xml, metadata=None, software="")
+        writer.write(values(1)[0], photometric="minisblack", metadata=None, software="")
+    yield {"name": "ome_other_samples", "file": b64(out.getvalue())}
+
+
 def imagej_files():
     for name, shape in (("tzcyx", (3, 4, 2)), ("zcyx", (1, 4, 2)), ("cyx", (1, 1, 2)), ("zyx", (1, 4, 1)), ("tyx", (3, 1, 1))):
         planes = values(int(np.prod(shape)), np.uint16).reshape(*shape, H, W)
@@ -291,7 +302,7 @@ def mask_files():
 
 def main(folder):
     content = {"stacks": [*ome_files(), *imagej_files()], "pillow": list(pillow_files()), "arrays": list(array_files()),
-               "dicom": list(dicom_files()), "masks": list(mask_files())}
+               "dicom": list(dicom_files()), "masks": list(mask_files()), "forged": list(forged_files())}
     text = json.dumps(content, separators=(",", ":")).replace('},{"', '},\n{"')
     (pathlib.Path(folder) / "formats.json").write_text(text + "\n")
 

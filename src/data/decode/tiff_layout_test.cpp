@@ -78,6 +78,12 @@ TEST(TiffLayout, NumbersChooseAmongPagesThatNothingExplains) {
   }
 }
 
+TEST(TiffLayout, APageWithOtherSamplesThanTheMetadataCountedIsRefused) {
+  const auto file = formats_file("forged", "ome_other_samples");
+  EXPECT_CONTAINS(message_of([&] { decode_image(file, {.channels = 1, .stack = {.channels = {"2"}}}); }),
+                  "its first plane lies on a page of 1 channels, others have 3");
+}
+
 TEST(TiffLayout, AStackOfOneDirectoryThatIsCutIsRefused) {
   auto file = formats_file("stacks", "imagej_one_directory_little");
   file.resize(file.size() - 40);
