@@ -40,7 +40,7 @@ def best_of_one_class(folder):
     check(of_class(lines[0], "circle")["objects"]["labelled"] == of_class(lines[-1], "circle")["objects"]["labelled"] > 0, "objects of the truth")
 
     events = b"".join(p.read_bytes() for p in (run / "tensorboard").iterdir())
-    for tag in (b"val/iou/circle", b"val/precision/square", b"val/boundary_iou/background", b"val/object_f1/circle", b"val/mean_object_f1"):
+    for tag in (b"val/iou/circle", b"val/recall/square", b"val/boundary_iou/background", b"val/object_f1/circle", b"val/mean_object_f1"):
         check(tag in events, f"{tag} is not in TensorBoard's events")
     check(b"val/object_f1/background" not in events, "the background has no objects")
     page = (run / "report.html").read_text()
