@@ -119,8 +119,7 @@ DatasetPtr open_data(const DataConfig& config, Split split) {
   TSR_CHECK(dataset->size() > 0, "there is nothing to evaluate: {}", way_out(split));
   TSR_CHECK(dataset->origin().labelled,
             "the {0} split ({1}) has no masks to compare with; `tessera predict` applies the model to its images. Where it has "
-            "some, name "
-            "both folders: data.{0}.images and data.{0}.masks",
+            "some, name both folders: data.{0}.images and data.{0}.masks",
             name_of(split), dataset->origin().text);
   dataset->check_labels();
   return dataset;

@@ -2,42 +2,49 @@
 
 #include <gtest/gtest.h>
 
-#include "data/datasets/dataset_factory.h"
+#include "core/files.h"
 #include "support/fixtures.h"
-#include "support/image_files.h"
 
 namespace tessera {
 namespace {
 
+// The files of a folder, which are never read as images.
+class Files : public Dataset {
+ public:
+  explicit Files(const fs::path& folder) : files_(list_files(folder)) {}
+  int64_t size() const override { return static_cast<int64_t>(files_.size()); }
+  Sample get(int64_t index) const override { throw BadSample(id(index), "no image"); }
+  std::string id(int64_t index) const override { return image_file(index).stem().string(); }
+  const ClassTable& classes() const override { return classes_; }
+  fs::path image_file(int64_t index) const override { return files_.at(static_cast<size_t>(index)); }
+
+ private:
+  std::vector<fs::path> files_;
+  ClassTable classes_;
+};
+
 class SharedFilesTest : public ::testing::Test {
  protected:
-  SharedFilesTest() : config_(testing::pairs_at(folder_.path())) {
-    config_.train.images = "images/a";
-    config_.train.masks = "masks/a";
-    config_.val.images = "images/b";
-    config_.val.masks = "masks/b";
+  // All files have one size; `value` stands at `place`, zeros elsewhere.
+  void file(const std::string& name, char value, size_t place = kSize / 2) {
+    std::string bytes(kSize, '\0');
+    bytes.at(place) = value;
+    fs::create_directories((folder_ / name).parent_path());
+    write_file(folder_ / name, bytes);
   }
-  // Noise, so that all files have one size but not the same bytes.
-  void pair(const std::string& stem, uint32_t seed) {
-    Image image(16, 16, 3);
-    for (uint8_t& value : image.bytes()) value = static_cast<uint8_t>((seed = seed * 1664525 + 1013904223) >> 24);
-    testing::write_bytes(folder_ / ("images/" + stem + ".png"), encode_png(image));
-    testing::write_mask(folder_ / ("masks/" + stem + ".png"), {16, 16});
+  std::vector<SharedFile> shared(int64_t max_files = 100) const {
+    return shared_files(Files(folder_ / "train"), Files(folder_ / "val"), max_files);
   }
-  std::vector<SharedFile> shared(int64_t max_files = 100) {
-    return shared_files(*make_dataset(config_, Split::kTrain), *make_dataset(config_, Split::kVal), max_files);
-  }
+  static constexpr size_t kSize = 10000;
   testing::TempFolder folder_;
-  DataConfig config_;
 };
 
 TEST_F(SharedFilesTest, CopiesAreFoundUnderOtherNames) {
-  pair("a/one", 1);
-  pair("a/two", 2);
-  pair("b/three", 3);
-  ASSERT_EQ(fs::file_size(folder_ / "images/a/one.png"), fs::file_size(folder_ / "images/b/three.png"));
+  file("train/one.png", 1);
+  file("train/two.png", 2);
+  file("val/three.png", 3);
   EXPECT_TRUE(shared().empty());
-  pair("b/four", 2);
+  file("val/four.png", 2);
   ASSERT_EQ(shared().size(), 1U);
   EXPECT_EQ(shared()[0].train, "two");
   EXPECT_EQ(shared()[0].val, "four");
@@ -46,23 +53,21 @@ TEST_F(SharedFilesTest, CopiesAreFoundUnderOtherNames) {
 }
 
 TEST_F(SharedFilesTest, OneFileInBothIsNoCopy) {
-  pair("a/one", 1);
-  config_.val.images = "images/a";
-  config_.val.masks = "masks/a";
+  file("train/one.png", 1);
+  fs::create_directory_symlink(folder_ / "train", folder_ / "val");
   ASSERT_EQ(shared(0).size(), 1U);
   EXPECT_FALSE(shared(0)[0].copied);
 }
 
 // The middle of the file is compared first; what differs elsewhere must not pass for a copy.
 TEST_F(SharedFilesTest, FilesThatDifferInOneByteAreNotTheSame) {
-  pair("a/one", 1);
-  pair("b/one", 1);
-  ASSERT_EQ(shared().size(), 1U);
-  std::vector<uint8_t> bytes(10000, 7);
-  testing::write_bytes(folder_ / "images/a/one.png", bytes);
-  bytes.back() = 8;
-  testing::write_bytes(folder_ / "images/b/one.png", bytes);
-  EXPECT_TRUE(shared().empty());
+  for (const size_t place : {size_t{0}, kSize / 2, kSize - 1}) {
+    file("train/one.png", 1, place);
+    file("val/one.png", 2, place);
+    EXPECT_TRUE(shared().empty()) << place;
+    file("val/one.png", 1, place);
+    EXPECT_EQ(shared().size(), 1U) << place;
+  }
 }
 
 }  // namespace
