@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/datasets/data_check.h"
+#include "data/check/data_check.h"
 #include "data/datasets/dataset_factory.h"
 #include "support/fixtures.h"
 #include "support/image_files.h"
