@@ -66,7 +66,7 @@ def main():
                 made = first_hour(name, home, make(home / name, side, count), short)
                 if name == "streets":  # the split that training never saw
                     result = json.loads(run(["tessera", "eval", "--weights", made, "--split", "test", "--json"], home))
-                    check(result["mean_iou"] > LEARNED, f"test split: {result}")
+                    check(result["metrics"]["mean_iou"] > LEARNED, f"test split: {result}")
     print("six folders, three commands each" if not options.only else "done")
 
 

@@ -42,7 +42,7 @@ def cells(root, side, count):
     """Microscopy: 16-bit grey TIFF whose camera fills 12 bits, masks with a number for each nucleus."""
     rng = random.Random(1)
     for i in range(count):
-        places = discs(rng, side, 6, 0.07, 0.13)
+        places = discs(rng, side, rng.randrange(3, 9), 0.07, 0.13)
         values = [min(4095, int(rng.gauss(2200 if index_at(places, y, x) else 300, 120))) for y in range(side) for x in range(side)]
         write_tiff(root / "images" / f"field{i:02}.tif", side, side, [max(0, v) for v in values])
         write_png(root / "masks" / f"field{i:02}.png", side, side, lambda y, x, p=places: index_at(p, y, x))
