@@ -15,7 +15,8 @@ at::Tensor large(at::ScalarType type, int64_t rows, double mean, double deviatio
 }
 
 TEST(ImageStatistics, PercentilesInBandsAreOrderStatistics) {
-  const NormalizeConfig config{.mode = NormalizeMode::kPercentile, .low = 0.01, .high = 0.99};
+  const NormalizeConfig config{
+      .mode = NormalizeMode::kPercentile, .low = 0.01, .high = 0.99, .low_value = {}, .high_value = {}};
   for (const at::ScalarType type : {at::kFloat, at::kUInt16, at::kByte}) {
     const bool floats = type == at::kFloat;  // with negative values, too
     const at::Tensor image = large(type, 4200, floats ? 0 : 128, 20);
@@ -29,7 +30,7 @@ TEST(ImageStatistics, PercentilesInBandsAreOrderStatistics) {
 }
 
 TEST(ImageStatistics, MeanAndDeviationInBandsAgreeWithThoseOfTheWhole) {
-  const NormalizeConfig config{.mode = NormalizeMode::kPerImage};
+  const NormalizeConfig config{.mode = NormalizeMode::kPerImage, .low_value = {}, .high_value = {}};
   const at::Tensor image = large(at::kByte, (1 << 16) + 3, 128, 20);
   const ImageStatistics found = image_statistics(image, 1, 255, config, at::kFloat);
   const at::Tensor counts = at::bincount(image.flatten(), {}, 256).to(at::kDouble), values = at::arange(256, at::kDouble);
@@ -40,7 +41,7 @@ TEST(ImageStatistics, MeanAndDeviationInBandsAgreeWithThoseOfTheWhole) {
 }
 
 TEST(ImageStatistics, AreChosenByImage) {
-  const NormalizeConfig config{.mode = NormalizeMode::kPerImage};
+  const NormalizeConfig config{.mode = NormalizeMode::kPerImage, .low_value = {}, .high_value = {}};
   const at::Tensor images = torch::stack({torch::full({2, 2, 1}, 3.0F), torch::full({2, 2, 1}, 5.0F)});
   const ImageStatistics found = image_statistics(images, 1, 255, config, at::kFloat).of({1, 0, 1});
   EXPECT_TRUE(found.shift.flatten().equal(torch::tensor({5.0F, 3.0F, 5.0F})));
