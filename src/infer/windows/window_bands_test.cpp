@@ -104,7 +104,7 @@ TEST(WindowClasses, AreThoseOfTheSumsWhetherScoresAreKeptOrNot) {
     EXPECT_TRUE(classes.result().equal(expected)) << side;
     EXPECT_EQ(banded, side == 16);
   }
-  const WindowClasses nothing({2, grid, {}}, WindowWeights::kFlat, /*argmax=*/true, {});
+  WindowClasses nothing({2, grid, {}}, WindowWeights::kFlat, /*argmax=*/true, {});
   EXPECT_FALSE(nothing.result().defined());
 }
 
