@@ -49,7 +49,8 @@ TEST(PredictorMultiLabel, AClassIsThereAboveTheThresholdWhateverTheWindowsAndVie
           const at::Tensor differ = maps[static_cast<size_t>(i)].ne(sets_above(probabilities, threshold));
           EXPECT_LE(differ.sum().item<int64_t>(), 2) << window << " " << views << " " << threshold;
         }
-        EXPECT_EQ(std::get<0>(at::_unique(maps[0])).size(0), 4) << "every set of two classes occurs";
+        const int64_t sets = std::get<0>(at::_unique(maps[0])).size(0);
+        EXPECT_GE(sets, threshold > 0.5 ? 2 : 4) << "every set of two classes occurs, but for a high threshold";
       }
     }
   }

@@ -45,7 +45,8 @@ std::unique_ptr<Loss> loss_of(const std::string& terms, int num_classes = kClass
 
 std::vector<MultiLabelCase> fixture_cases() {
   std::vector<MultiLabelCase> all;
-  for (const auto& entry : testing::load_fixture("torch_multi_label.json").at("cases")) {
+  const auto cases = testing::load_fixture("torch_multi_label.json").at("cases");
+  for (const auto& entry : cases) {
     all.push_back({entry.at("name"), loss_of(entry.at("terms")), labels_of(entry.at("sparse"), entry.at("ignored")),
                    entry.at("value"),
                    at::tensor(entry.at("gradient").get<std::vector<double>>(), at::kDouble).view({4, kClasses, 3, 4})});

@@ -34,7 +34,8 @@ struct Case {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const json& answer : testing::load_fixture("metrics.json").at("cases"))
+  const json cases = testing::load_fixture("metrics.json").at("cases");
+  for (const json& answer : cases)
     cases.push_back({answer, drawn(answer, answer.at("truth")), drawn(answer, answer.at("predicted"))});
   return cases;
 }

@@ -46,7 +46,7 @@ TEST(MultiLabelRun, LearnsANucleusWithinACellAndIsLoadedAsSuch) {
   const Experiment e = testing::tiny_experiment(
       {"data.type=pairs", "data.path=" + (folder / "data").string(), "data.classes=[cell,nucleus]", "data.labels.multi=true",
        "data.train.count=0", "data.val.count=0", "data.train.transforms=[flip]", "optimizer.type=adamw", "optimizer.lr=0.02",
-       "train.duration=40ba", "eval.every=40ba", "checkpoint.every=40ba", "run.tensorboard=false", "train.device=cpu",
+       "train.duration=120ba", "eval.every=120ba", "checkpoint.every=120ba", "run.tensorboard=false", "train.device=cpu",
        "run.dir=" + (folder / "run").string(), "checkpoint.best_metric=iou/nucleus"});
   EXPECT_EQ(e.loss.terms, (std::vector<LossTermConfig>{BinaryCrossEntropyConfig{}, DiceConfig{}}));
   World alone;

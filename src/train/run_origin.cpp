@@ -21,6 +21,14 @@ void check_optimizer(const fs::path& from, const Experiment& before, const Exper
         from.string(), name_of(was), name_of(is), name_of(was), instead_of_going_on(from));
 }
 
+// Other precisions share fp32 weights, and with them the layout of the optimizer's state.
+void check_precision(const fs::path& from, const Experiment& before, const Experiment& now) {
+  const Precision was = before.train.precision, is = now.train.precision;
+  if ((was == Precision::kFp64) != (is == Precision::kFp64))
+    fail_usage("--from {}: its optimizer's state is that of {}, which cannot go on as {}; set train.precision={}, or {}",
+               from.string(), name_of(was), name_of(is), name_of(was), instead_of_going_on(from));
+}
+
 std::vector<std::string> changes_between(const Checkpoint& checkpoint, const Experiment& now, const SampleNames& samples) {
   std::vector<std::string> changes;
   for (const ConfigChange& change : config_changes(checkpoint.config_yaml, now)) {
@@ -57,6 +65,7 @@ OriginCheckpoint load_origin(const fs::path& from, const Experiment& experiment,
   const Experiment before =
       read_experiment(parse_config(checkpoint.config_yaml, (path / "config.yaml").string()), MissingSecrets::kKeep);
   check_optimizer(from, before, experiment);
+  check_precision(from, before, experiment);
   TrainState& state = checkpoint.state;
   RunOrigin origin{
       .checkpoint = fs::absolute(path).lexically_normal().string(),

@@ -97,7 +97,7 @@ TEST_F(GoingOn, SaysWhatChangedAndMeasuresAnew) {
 
 TEST_F(GoingOn, PrecisionAndAverageMayComeAndGo) {
   train("first", {"train.duration=2ba"});
-  train("without", {"train.duration=4ba", "train.ema.smoothing=0", "train.precision=fp64"}, {.from = place("first")});
+  train("without", {"train.duration=4ba", "train.ema.smoothing=0", "train.precision=bf16"}, {.from = place("first")});
   EXPECT_TRUE(load_newest(place("without")).second.average.empty());
   train("again", {"train.duration=6ba"}, {.from = place("without")});
   EXPECT_FALSE(load_newest(place("again")).second.average.empty());
@@ -117,6 +117,7 @@ TEST_F(GoingOn, WhatCannotGoOnSaysWhatCanBeDone) {
   EXPECT_CONTAINS(model, "it is of another model");
   EXPECT_CONTAINS(model, way);
   EXPECT_CONTAINS(refused({"train.duration=8ba", "model.freeze=[down0]"}), way);
+  EXPECT_CONTAINS(refused({"train.duration=8ba", "train.precision=fp64"}), "set train.precision=fp32");
   EXPECT_FALSE(fs::exists(place("second"))) << "a refused start left its folder";
   EXPECT_CONTAINS(
       message_of([&] { check_origin_is_another(place("first/checkpoints/step-00000004"), experiment("first", {})); }),

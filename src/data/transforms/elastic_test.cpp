@@ -14,7 +14,9 @@ std::vector<ImagePoint> same_everywhere(int cells, ImagePoint point) {
 
 // scipy's splines for the field, its linear interpolation for the image.
 TEST(Elastic, ImagesAndLabelsAreThoseOfScipy) {
-  for (const auto& entry : testing::load_fixture("augmentations/elastic.json").at("cases")) {
+  const auto cases = testing::load_fixture("augmentations/elastic.json").at("cases");
+  ASSERT_EQ(cases.size(), 3U);
+  for (const auto& entry : cases) {
     Sample sample;
     sample.image = testing::pattern(1, 23, 31);
     const std::vector<uint8_t> bytes = sample.image.bytes();

@@ -10,7 +10,9 @@ namespace tessera {
 namespace {
 
 TEST(Gamma, BytesAreThoseOfScikitImage) {
-  for (const auto& entry : testing::load_fixture("augmentations/gamma.json").at("bytes")) {
+  const auto cases = testing::load_fixture("augmentations/gamma.json").at("bytes");
+  ASSERT_EQ(cases.size(), 5U);
+  for (const auto& entry : cases) {
     Image image = testing::pattern(3);
     change_gamma(image, entry.at("gamma"));
     EXPECT_EQ(image.bytes(), testing::numbers<uint8_t>(entry.at("pixels")));
