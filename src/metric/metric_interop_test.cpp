@@ -34,8 +34,8 @@ struct Case {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  const json cases = testing::load_fixture("metrics.json").at("cases");
-  for (const json& answer : cases)
+  const json answers = testing::load_fixture("metrics.json").at("cases");
+  for (const json& answer : answers)
     cases.push_back({answer, drawn(answer, answer.at("truth")), drawn(answer, answer.at("predicted"))});
   return cases;
 }

@@ -77,6 +77,7 @@ def data_in_a_secret_place(folder):
     out, errors = tessera("eval", "-w", folder / "place", env=environment)
     check_hidden([folder / "place"], out, errors)
 
+    (folder / "page").mkdir()
     settings = ["data.classes=[a,b]", "data.val_share=0.25", "data.max_bad_share=0.5"]
     for words in (["data", "check"], ["data", "check", "--json"], ["data", "stats"], ["data", "browse", "-o", folder / "page/browse.html"]):
         out, errors = tessera(*words, *settings, *place, env=environment, expect=1 if "check" in words else 0)
