@@ -52,12 +52,11 @@ std::string instead_of_going_on(const fs::path& from) {
 
 void check_origin_is_another(const fs::path& from, const Experiment& experiment) {
   const fs::path folder = run_folder(experiment);
+  const fs::path run = is_complete_checkpoint(from) ? from / "../.." : from;
   std::error_code error;
-  for (fs::path at = fs::absolute(from).lexically_normal(); at.has_relative_path(); at = at.parent_path()) {
-    if (fs::equivalent(at, folder, error))
-      fail_usage("--from goes on in a new run folder, and {} is that of the run itself; set run.name or run.dir to another",
-                 folder.string());
-  }
+  if (fs::equivalent(run, folder, error))
+    fail_usage("--from goes on in a new run folder, and {} is that of the run itself; set run.name or run.dir to another",
+               folder.string());
 }
 
 OriginCheckpoint load_origin(const fs::path& from, const Experiment& experiment, const SampleNames& samples) {

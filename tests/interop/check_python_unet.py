@@ -1,6 +1,6 @@
-"""A U-Net of ours in plain PyTorch: check_python_unet.py TESSERA. For each form of the model a short run is trained in float64 and exported with
+"""A U-Net of ours in plain PyTorch: check_python_unet.py TESSERA [NAMES]. For each form of the model a short run is trained in float64 and exported with
 `export weights --with-python`; the module that lies beside the weights loads them strictly and must give the probabilities of `tessera predict`
-to 1e-6, of images whose sides are no multiple of anything. (The probabilities are written as float32.)"""
+to 1e-6, of images whose sides are no multiple of anything. (The probabilities are written as float32.) NAMES: only these forms."""
 import importlib.util
 import pathlib
 import subprocess
@@ -19,6 +19,8 @@ FORMS = {
     "without batch norm": ["model.unet.batch_norm=false", "model.unet.bottleneck=24", "model.unet.convs=3"],
     "dilated without batch norm": ["model.unet.up=dilated", "model.unet.batch_norm=false"],
     "one logit": ["loss.terms=[bce]", "data.synthetic.kind=cells"],
+    "valid": ["model.unet.padding=valid", "data.synthetic.size=64"],
+    "valid and dilated": ["model.unet.padding=valid", "model.unet.up=dilated", "data.synthetic.size=80"],
     "three heights": ["model.unet.channels=[4,6,10]", "model.unet.bottleneck=12"],
 }
 COMMON = ["data.type=synthetic", "data.synthetic.kind=shapes", "data.synthetic.num_classes=3", "data.synthetic.size=40", "data.train.count=8", "data.val.count=1",
@@ -40,6 +42,27 @@ def module_of(path):
     return module
 
 
+def surround(model, channels, size):
+    """How much predict adds on each side, so that a model with valid padding covers the image."""
+    for added in range(100):
+        try:
+            if model(torch.zeros(1, channels, size + 2 * added, size + 2 * added, dtype=torch.float64)).shape[2] >= size:
+                return added
+        except RuntimeError:  # too small for this model
+            continue
+    raise SystemExit("check_python_unet: no size is large enough")
+
+
+def logits_of(module, x):
+    model, (height, width) = module.load(), x.shape[2:]
+    if module.PADDING == "same":
+        return model(x)
+    y, left = surround(model, x.shape[1], height), surround(model, x.shape[1], width)
+    logits = model(torch.nn.functional.pad(x, (left, left, y, y), mode="replicate"))
+    top, begin = (logits.shape[2] - height + 1) // 2, (logits.shape[3] - width + 1) // 2
+    return logits[:, :, top:top + height, begin:begin + width]
+
+
 def difference(tessera, folder, settings):
     grey = any(text == "data.channels=1" for text in settings)
     pixels = np.random.default_rng(3).integers(0, 256, (37, 53) if grey else (37, 53, 3), dtype=np.uint8)
@@ -50,15 +73,17 @@ def difference(tessera, folder, settings):
     ours = np.load(folder / "out/image_probabilities.npy")
     module = module_of(folder / "m.py")
     with torch.no_grad():
-        theirs = module.probabilities(module.load()(module.prepare(pixels.reshape(37, 53, -1))))[0].numpy()
+        theirs = module.probabilities(logits_of(module, module.prepare(pixels.reshape(37, 53, -1))))[0].numpy()
     if ours.shape != theirs.shape or len(module.CLASSES) != len(ours):
         raise SystemExit(f"check_python_unet: {settings}: {theirs.shape} in PyTorch, {ours.shape} here")
     return np.abs(ours - theirs).max()
 
 
-def main(tessera):
+def main(tessera, *names):
     torch.set_num_threads(2)
     for name, settings in FORMS.items():
+        if names and name not in names:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             found = difference(tessera, pathlib.Path(folder), settings)
         if not found <= ALLOWED:
@@ -67,4 +92,4 @@ def main(tessera):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
