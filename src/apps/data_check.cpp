@@ -69,10 +69,10 @@ bool has_unknown_values(const Reading& reading) {
 }
 
 // What a folder of images is trained with where no config is named.
-std::string default_config() {
-  constexpr const char* kFile = "configs/pairs/unet.yaml";
+std::string default_config(bool multi_label) {
+  const std::string name = multi_label ? "unet_multi_label" : "unet", file = "configs/pairs/" + name + ".yaml";
   std::error_code error;
-  return fs::exists(kFile, error) ? kFile : "unet";  // the one that the program carries
+  return fs::exists(file, error) ? file : name;  // the one that the program carries
 }
 
 bool sets(const std::vector<std::string>& overrides, const std::string& key) {
@@ -95,7 +95,7 @@ struct Asked {
   explicit Asked(const ConfigArguments& arguments)
       : config(arguments.file().string()), overrides(arguments.overrides()), experiment(arguments.load()) {
     if (config.empty()) {
-      config = default_config();
+      config = default_config(experiment.data.labels.multi);
       if (experiment.data.type == SourceType::kPairs) {
         experiment = load_experiment(config, overrides);
       } else if (experiment.data.classes.empty()) {
