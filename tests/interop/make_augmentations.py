@@ -30,7 +30,7 @@ def elastic_case(cells, strength):
     clipped = [np.clip(sy, 0, height - 1), np.clip(sx, 0, width - 1)]
     pixels = np.where(inside, ndimage.map_coordinates(image.astype(np.float64), clipped, order=1, mode="nearest"), 0)
     nearest = image[np.clip(np.floor(sy + 0.5), 0, height - 1).astype(int), np.clip(np.floor(sx + 0.5), 0, width - 1).astype(int)]
-    labels = np.where(inside, nearest % 5, -1)
+    labels = np.where(inside, (nearest % 5).astype(np.int16), np.int16(-1))
     return {"cells": cells, "dy": dy.ravel().tolist(), "dx": dx.ravel().tolist(), "pixels": pixels.ravel().tolist(),
             "labels": b64(labels.astype(np.int16).tobytes())}
 

@@ -49,9 +49,10 @@ def focal(full, labels, gamma):
 
 
 def dice(full, labels, smooth):
-    """smp's, which takes an absent class as 0 into its mean; here the mean is over those that are there."""
+    """smp's, which takes an absent class as 0 into its mean; here the mean is over those that are there. Its smoothing is added to the halves
+    of numerator and denominator."""
     y = targets(labels)
-    loss = DiceLoss(mode="multilabel", smooth=smooth, eps=1e-300)(at_labelled(full, labels).T[None], y.T[None])
+    loss = DiceLoss(mode="multilabel", smooth=smooth / 2, eps=1e-300)(at_labelled(full, labels).T[None], y.T[None])
     return loss * K / (y.sum(0) > 0).sum()
 
 

@@ -14,9 +14,10 @@
 namespace tessera {
 namespace {
 
-// Opens the files of any config of pairs, also of one that says nothing of classes.
+// Opens the files of any config of pairs, also of one that says nothing of classes. Where classes overlap it must: they are the
+// names of files.
 DatasetPtr open_files(DataConfig config) {
-  if (config.type == SourceType::kPairs) {
+  if (config.type == SourceType::kPairs && !config.labels.multi) {
     config.labels = {};
     config.classes = {"any"};
     config.palette = {};
@@ -65,8 +66,12 @@ DataAdvice advise_data(const Experiment& experiment, bool names_given, int threa
     return look_at_masks(*files, samples, static_cast<uint64_t>(given.max_pixels), given.exif_orientation, threads);
   };
   DataAdvice advice;
-  advice.masks = masks_of(chosen);
-  advice.labels = advise_labels(advice.masks, given, names_given);
+  advice.labels.labels = given.labels;
+  advice.labels.classes = given.classes;
+  if (!given.labels.multi) {
+    advice.masks = masks_of(chosen);
+    advice.labels = advise_labels(advice.masks, given, names_given);
+  }
   if ((advice.labels.needed || all_masks) && std::ssize(chosen) < files->size()) {
     std::vector<int64_t> all(static_cast<size_t>(files->size()));
     std::iota(all.begin(), all.end(), int64_t{0});
