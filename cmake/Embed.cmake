@@ -1,6 +1,6 @@
-# tessera_embed(target file...): makes the files part of the binary, reachable as embedded_file("name.ext"). A file given as
-# name=path is known by that name.
-function(tessera_embed target)
+# tessera_embed(target function file...): makes the files part of the binary; `EmbeddedFiles function()`, in namespace tessera, lists them
+# (core/embedded.h). A file given as name=path is known by that name.
+function(tessera_embed target function)
   set(pieces "")
   foreach(item ${ARGN})
     if(item MATCHES "^([^=]+)=(.+)$")
@@ -12,8 +12,8 @@ function(tessera_embed target)
       list(APPEND inputs ${CMAKE_CURRENT_SOURCE_DIR}/${item})
     endif()
   endforeach()
-  set(output ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.cpp)
-  add_custom_command(OUTPUT ${output} COMMAND python3 ${CMAKE_SOURCE_DIR}/scripts/embed.py ${output} ${pieces}
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  add_custom_command(OUTPUT ${output} COMMAND python3 ${CMAKE_SOURCE_DIR}/scripts/embed.py ${output} ${function} ${pieces}
                      DEPENDS ${inputs} ${CMAKE_SOURCE_DIR}/scripts/embed.py VERBATIM)
   target_sources(${target} PRIVATE ${output})
   set_source_files_properties(${output} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

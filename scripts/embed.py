@@ -1,4 +1,4 @@
-"""Turns files into a C++ source: embed.py OUTPUT NAME PATH [NAME PATH ...]."""
+"""Turns files into a C++ source that defines a function over them: embed.py OUTPUT FUNCTION NAME PATH [NAME PATH ...]."""
 import pathlib
 import sys
 
@@ -17,9 +17,9 @@ def literal(data):
     return '"' + "".join(escaped) + '"'
 
 
-def main(output, *pairs):
-    lines = ['#include "report/embedded.h"', "", "#include <array>", "#include <string>", "", "namespace tessera {", "namespace {", ""]
-    names = []
+def main(output, function, *pairs):
+    lines = ['#include "core/embedded.h"', "", "#include <array>", "#include <string>", "", "namespace tessera {", "namespace {", ""]
+    entries = []
     for index, (name, path) in enumerate(zip(pairs[::2], pairs[1::2])):
         data = pathlib.Path(path).read_bytes()
         chunks = [data[i : i + CHUNK] for i in range(0, len(data), CHUNK)] or [b""]
@@ -28,8 +28,9 @@ def main(output, *pairs):
         lines.append("    std::string text;")
         lines += [f"    text.append({literal(c)}, {len(c)});" for c in chunks]
         lines += ["    return text;", "  }();", "  return content;", "}", ""]
-        names.append(f'  if (name == "{name}") return file{index}();')
-    lines += ["}  // namespace", "", "std::string_view embedded_file(std::string_view name) {", *names, "  return {};", "}", "", "}  // namespace tessera", ""]
+        entries.append(f'      EmbeddedFile{{"{name}", file{index}()}},')
+    lines += ["}  // namespace", "", f"EmbeddedFiles {function}();", f"EmbeddedFiles {function}() {{",
+              f"  static const std::array<EmbeddedFile, {len(entries)}> all{{", *entries, "  };", "  return all;", "}", "", "}  // namespace tessera", ""]
     pathlib.Path(output).write_text("\n".join(lines))
 
 

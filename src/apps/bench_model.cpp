@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "config/builtin_configs.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "tensor/device.h"
 
 namespace tessera {
@@ -23,18 +23,19 @@ Experiment BenchModel::experiment() const {
   if (name.empty()) return config.load();
   if (!config.file().empty())
     fail_usage("--model {} and the config {} both say what to measure; give one of them", name, config.file().string());
-  const fs::path folder = shipped_config("base/models/unet_small.yaml").parent_path(), file = folder / (name + ".yaml");
-  if (!fs::exists(file)) {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().stem().string());
-    std::sort(names.begin(), names.end());
-    throw UsageError(fmt::format("no model {}; there are: {}", name, fmt::join(names, ", ")));
+  const std::string folder = "base/models/";
+  if (find_embedded(builtin_configs(), folder + name) == nullptr) {
+    std::vector<std::string_view> names;
+    for (const EmbeddedFile& config : builtin_configs()) {
+      if (config.name.starts_with(folder)) names.push_back(config.name.substr(folder.size()));
+    }
+    fail_usage("no model {}; there are: {}", name, fmt::join(names, ", "));
   }
   std::vector<std::string> overrides{
       "data.type=synthetic", "data.synthetic.kind=shapes", "data.synthetic.size=512", "data.synthetic.num_classes=150",
       "train.batch_size=16", "train.norm_group=16",        "train.precision=auto",    "data.train.count=16"};
   for (const std::string& text : config.overrides()) overrides.push_back(text);
-  return load_experiment(file, overrides);
+  return load_experiment(kBuiltinPrefix + folder + name, overrides);
 }
 
 void synchronize(at::Device device) {

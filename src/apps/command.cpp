@@ -6,8 +6,12 @@
 namespace tessera {
 
 void ConfigArguments::add_to(CLI::App& command) {
-  command.add_option("-c,--config", config, "config file (YAML or JSON); may also be the first word")->option_text("FILE");
-  command.add_option("words", words, "config file, then values to set: optimizer.lr=0.02 data.train.path=...")
+  command
+      .add_option(
+          "-c,--config", config,
+          "config: a file (YAML or JSON) or the name of a built-in one (`tessera config list`); may also be the first word")
+      ->option_text("CONFIG");
+  command.add_option("words", words, "config, then values to set: optimizer.lr=0.02 data.train.path=...")
       ->option_text("CONFIG key=value ...");
 }
 
@@ -15,7 +19,7 @@ fs::path ConfigArguments::file() const {
   fs::path found = config;
   for (const std::string& word : words) {
     if (word.find('=') != std::string::npos) continue;
-    if (!found.empty()) fail_usage("two config files: {} and {}; expected one, then key=value pairs", found.string(), word);
+    if (!found.empty()) fail_usage("two configs: {} and {}; expected one, then key=value pairs", found.string(), word);
     found = word;
   }
   return found;
@@ -31,16 +35,6 @@ std::vector<std::string> ConfigArguments::overrides() const {
 
 Experiment ConfigArguments::load() const {
   return load_experiment(file(), overrides());
-}
-
-fs::path shipped_config(const std::string& name) {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& folder : {program / "../configs", program / "../../configs", fs::path("configs")}) {
-    if (fs::exists(folder / name, error)) return fs::weakly_canonical(folder / name);
-  }
-  fail("configs/{} was not found beside the program ({}); run it from the source tree or a whole bundle", name,
-       program.string());
 }
 
 std::string config_help() {

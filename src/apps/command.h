@@ -29,7 +29,8 @@ void add_export(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 
-// `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config file.
+// `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config, a file or
+// the name of a built-in one.
 struct ConfigArguments {
   std::string config;              // also settable by -c
   std::vector<std::string> words;  // positional
@@ -38,9 +39,6 @@ struct ConfigArguments {
   std::vector<std::string> overrides() const;
   Experiment load() const;  // throws UsageError
 };
-
-// configs/NAME beside the program (bundle) or in the source tree it was built from.
-std::filesystem::path shipped_config(const std::string& name);
 
 // The table of all config keys, for --help.
 std::string config_help();

@@ -1,4 +1,5 @@
 #include "apps/command.h"
+#include "config/builtin_configs.h"
 
 namespace tessera {
 namespace {
@@ -18,6 +19,12 @@ std::string key_words() {
   return words;
 }
 
+std::string config_words() {
+  std::string words;
+  for (const std::string& word : builtin_config_words()) words += word + " ";
+  return words;
+}
+
 void print_bash(const CLI::App& app) {
   fmt::print(R"(_tessera() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}"
@@ -30,13 +37,13 @@ void print_bash(const CLI::App& app) {
     data) [ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W "{}" -- "$current")) && return ;;
     config) [ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W "{}" -- "$current")) && return ;;
   esac
-  compopt -o nospace
+  compopt -o nospace 2>/dev/null
   COMPREPLY=($(compgen -W "{}" -- "$current") $(compgen -f -- "$current"))
 }}
 complete -F _tessera tessera
 )",
              command_words(app), command_words(*app.get_subcommand("data")), command_words(*app.get_subcommand("config")),
-             key_words());
+             config_words() + key_words());
 }
 
 }  // namespace

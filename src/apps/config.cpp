@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "apps/command.h"
+#include "config/builtin_configs.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/suggest.h"
 
 namespace tessera {
@@ -54,6 +56,20 @@ void explain(const ConfigArguments& arguments, const std::string& key) {
     return;
   }
   fail_usage("there is no config key '{}'{}; `tessera config show` lists all", key, did_you_mean(key, keys));
+}
+
+void list_recipes() {
+  for (const EmbeddedFile* recipe : builtin_recipes()) fmt::print("{:<34} {}\n", recipe->name, summary_of(*recipe));
+}
+
+// The text of a config as it was written, comments and all: something to begin an own one with.
+void print_source(const ConfigArguments& arguments) {
+  if (!arguments.overrides().empty()) fail_usage("--source prints a config as it is written; leave the key=value words out");
+  if (arguments.file().empty()) fail_usage("--source needs a config: a file or a built-in name of `tessera config list`");
+  std::error_code error;
+  const bool on_disk = fs::exists(arguments.file(), error);
+  const EmbeddedFile* builtin = on_disk ? nullptr : find_builtin_config(arguments.file().string());
+  fmt::print("{}", builtin != nullptr ? std::string(builtin->content) : read_text_or_pipe(arguments.file()));
 }
 
 // docs/config.md.
@@ -109,11 +125,26 @@ void add_config(CLI::App& app, int& exit_code) {
   exit_code = 0;
   CLI::App* command = app.add_subcommand("config", "show, explain and document configs");
   command->require_subcommand(1);
+  command->footer(
+      "A config is a YAML or JSON file, or one that the program carries (`tessera config list`), called by its name: "
+      "pairs/unet, or "
+      "by its last part where that is enough: unet. A file of that name goes first; builtin:NAME is always the built-in one.\n"
+      "Values are laid over one another: defaults, then the files of `base:`, then the config itself, then key=value words.\n"
+      "`base: [a.yaml, b.yaml]` names configs to build on, a later one over an earlier one: files relative to the folder of "
+      "the "
+      "config that names them, or built-in ones: `base: pairs/unet`. Groups are merged key by key, lists are replaced.");
+
+  command->add_subcommand("list", "the configs that the program carries, and what they are")->callback(list_recipes);
 
   auto shown = std::make_shared<ConfigArguments>();
   CLI::App* show = command->add_subcommand("show", "print the whole config as it would be used, checked");
   shown->add_to(*show);
-  show->callback([shown] { fmt::print("{}", experiment_yaml(shown->load())); });
+  auto source = std::make_shared<bool>(false);
+  show->add_flag("--source", *source, "print the config as it is written instead, with its comments");
+  show->callback([=] {
+    if (*source) return print_source(*shown);
+    fmt::print("{}", experiment_yaml(shown->load()));
+  });
 
   auto explained = std::make_shared<ConfigArguments>();
   auto key = std::make_shared<std::string>();

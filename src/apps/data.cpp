@@ -9,12 +9,15 @@
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/secrets.h"
 #include "data/batch/sampler.h"
 #include "data/check/data_look.h"
 #include "data/check/range_notes.h"
 #include "data/check/sample_choice.h"
+#include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/decode/png_writer.h"
+#include "data/draw/class_overlay.h"
 #include "data/draw/overlay.h"
 #include "data/transforms/make_pipeline.h"
 #include "data/transforms/resample.h"
@@ -36,12 +39,22 @@ struct DataArguments {
 std::vector<Split> splits_of(const DataArguments& arguments) {
   if (arguments.split == "train") return {Split::kTrain};
   if (arguments.split == "val") return {Split::kVal};
+  if (arguments.split == "test") return {Split::kTest};
   return {Split::kTrain, Split::kVal};
 }
 
+std::vector<OpenSplit> open_splits(const DataArguments& arguments, const DataConfig& config) {
+  std::vector<OpenSplit> open;
+  for (const Split split : splits_of(arguments)) open.push_back({split, make_dataset(config, split)});
+  TSR_CHECK(
+      arguments.split != "test" || open[0].data->size() > 0,
+      "there is no test split: no folder is called test, and data.test names none; set data.test.images and data.test.masks, "
+      "or data.test.list");
+  return open;
+}
+
 void print_stats(const DataReport& report, const ClassTable& classes) {
-  int64_t labelled = 0;
-  for (const int64_t pixels : report.pixels_per_class) labelled += pixels;
+  const int64_t labelled = report.labelled_pixels;
   fmt::print("  {:<28} {:>14} {:>8} {:>8} {:>8}\n", "class", "pixels", "share", "images", "weight");
   for (size_t c = 0; c < classes.names.size(); ++c) {
     fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", printable(classes.names[c]), report.pixels_per_class[c],
@@ -57,10 +70,11 @@ void print_stats(const DataReport& report, const ClassTable& classes) {
 // 1 when a split has samples and none of them can be used: there is nothing to count then.
 int stats(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  announce_data(experiment.data, open);
   nlohmann::json all;
   int code = 0;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  for (const auto& [split, dataset] : open) {
     const ClassTable& classes = dataset->classes();
     const DataReport report = examine(*dataset, experiment.data, split);
     if (report.images.empty() && report.checked > 0) code = 1;
@@ -90,7 +104,8 @@ Image small(const Image& image) {
 }
 
 Image drawn(const Sample& sample, const ClassTable& classes, float alpha) {
-  return small(overlay(to_display(sample.image), *sample.labels, classes.palette, alpha));
+  if (!sample.labels) return small(to_display(sample.image));
+  return small(draw_classes(to_display(sample.image), *sample.labels, classes, alpha));
 }
 
 // As training would decide, so that the pictures show what it sees; with what there is to say about the values.
@@ -104,10 +119,11 @@ void decide_normalisation(const Dataset& dataset, Experiment& experiment) {
 
 void browse(const DataArguments& arguments) {
   Experiment experiment = arguments.config.load();
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  announce_data(experiment.data, open);
   std::vector<SheetRow> rows;
   std::vector<Image> strips;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  for (const auto& [split, dataset] : open) {
     const uint64_t seed = experiment.train.seed;
     if (rows.empty()) decide_normalisation(*dataset, experiment);
     const Pipeline pipeline = make_pipeline(experiment.data, split);
@@ -122,8 +138,10 @@ void browse(const DataArguments& arguments) {
       try {
         const Sample sample = dataset->get(index);
         add("image", small(to_display(sample.image)));
-        add("mask", drawn(sample, dataset->classes(), 1.0F));
-        add("overlay", drawn(sample, dataset->classes(), 0.45F));
+        if (sample.labels) {
+          add("mask", drawn(sample, dataset->classes(), 1.0F));
+          add("overlay", drawn(sample, dataset->classes(), 0.45F));
+        }
         for (int64_t epoch = 0; epoch < (split == Split::kTrain ? arguments.augmented : 1); ++epoch) {
           Sample changed = sample;
           run_pipeline(pipeline, changed, seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
@@ -131,7 +149,7 @@ void browse(const DataArguments& arguments) {
               drawn(changed, dataset->classes(), 0.45F));
         }
       } catch (const BadSample& e) {
-        row.note += ": unusable: " + e.reason();
+        row.note += ": unusable: " + without_secrets(e.reason());
       }
       rows.push_back(std::move(row));
       if (!strip.empty()) strips.push_back(join_horizontally(strip, 4));
@@ -147,8 +165,9 @@ void browse(const DataArguments& arguments) {
 
 void list(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  warn_of_left_out(open);
+  for (const auto& [split, dataset] : open) {
     for (int64_t i = 0; i < dataset->size(); ++i) {
       const std::string id = dataset->id(i);
       if (arguments.nuls) {
@@ -169,8 +188,8 @@ void add_data(CLI::App& app, int& exit_code) {
     auto arguments = std::make_shared<DataArguments>();
     CLI::App* sub = command->add_subcommand(name, help);
     arguments->config.add_to(*sub);
-    sub->add_option("--split", arguments->split, "train, val or both")
-        ->check(CLI::IsMember({"train", "val", "both"}))
+    sub->add_option("--split", arguments->split, "train, val, test, or both: train and val")
+        ->check(CLI::IsMember({"train", "val", "test", "both"}))
         ->capture_default_str();
     return std::pair(sub, arguments);
   };

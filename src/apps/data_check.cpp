@@ -21,6 +21,8 @@
 #include "data/check/fault_groups.h"
 #include "data/check/range_notes.h"
 #include "data/check/sample_choice.h"
+#include "data/datasets/coco_files.h"
+#include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 
 namespace tessera {
@@ -45,8 +47,10 @@ Reading read_all(const DataAdvice& advice, const std::vector<Split>& splits, uin
   Reading reading{.checked = {}, .decided = advice.config.normalize, .notes = {}};
   // Labels that no setting can make sense of, and no class to read them by: nothing more can be said.
   if (!advice.labels.mistake.empty() && advice.config.classes.empty() && !advice.config.labels.binary) return reading;
-  for (const Split split : splits) {
-    const DatasetPtr dataset = make_dataset(advice.config, split);
+  std::vector<OpenSplit> open;
+  for (const Split split : splits) open.push_back({split, make_dataset(advice.config, split)});
+  announce_data(advice.config, open);
+  for (const auto& [split, dataset] : open) {
     if (reading.checked.empty()) {
       const DataLook look = look_at_data(*dataset, kSamplesLookedAt, seed, threads);
       reading.decided = decided_normalize(advice.config, facts_of(look.images));
@@ -66,14 +70,9 @@ bool has_unknown_values(const Reading& reading) {
 
 // What a folder of images is trained with where no config is named.
 std::string default_config() {
-  constexpr const char* kName = "configs/pairs/unet.yaml";
+  constexpr const char* kFile = "configs/pairs/unet.yaml";
   std::error_code error;
-  if (fs::exists(kName, error)) return kName;
-  try {
-    return shipped_config("pairs/unet.yaml").string();
-  } catch (const Error&) {
-    return kName;  // a program that lies alone
-  }
+  return fs::exists(kFile, error) ? kFile : "unet";  // the one that the program carries
 }
 
 bool sets(const std::vector<std::string>& overrides, const std::string& key) {
@@ -95,13 +94,27 @@ struct Asked {
 
   explicit Asked(const ConfigArguments& arguments)
       : config(arguments.file().string()), overrides(arguments.overrides()), experiment(arguments.load()) {
-    if (!config.empty()) return;
-    config = default_config();
-    if (!fs::exists(config)) return;
-    if (experiment.data.type == SourceType::kPairs) {
+    if (config.empty()) {
+      config = default_config();
+      if (experiment.data.type == SourceType::kPairs) {
+        experiment = load_experiment(config, overrides);
+      } else if (experiment.data.classes.empty()) {
+        overrides.emplace_back("data.classes=[]");  // those of that config are for pairs
+      }
+    }
+    if (!sets(overrides, "data.type")) take_coco();
+  }
+
+ private:
+  // Where there are COCO annotations and no masks, that is what the folder is.
+  void take_coco() {
+    const DataConfig& data = experiment.data;
+    if (data.type != SourceType::kPairs || data.path.empty() || !find_coco_files(data.path, Split::kTrain)) return;
+    try {
+      make_dataset(data, Split::kTrain);
+    } catch (const Error&) {
+      for (const char* key : kCocoKeys) overrides.emplace_back(key);
       experiment = load_experiment(config, overrides);
-    } else if (experiment.data.classes.empty()) {
-      overrides.emplace_back("data.classes=[]");  // those of that config are for pairs
     }
   }
 };

@@ -2,12 +2,17 @@
 
 #include "core/cpu_budget.h"
 #include "core/progress_bar.h"
+#include "core/secrets.h"
 
 namespace tessera {
 
 DataReport examine(const Dataset& dataset, const DataConfig& config, Split split) {
   ProgressBar bar(std::string(name_of(split)), dataset.size());
-  return check_dataset(dataset, loader_threads(config.threads, 1), [&](int64_t done) { bar.update(done); });
+  DataReport report = check_dataset(dataset, loader_threads(config.threads, 1), [&](int64_t done) { bar.update(done); });
+  // Paths of files may come from secret variables, and what is printed here may be kept.
+  for (SampleFault& fault : report.faults) fault.reason = without_secrets(fault.reason);
+  for (std::string& warning : report.warnings) warning = without_secrets(warning);
+  return report;
 }
 
 nlohmann::json report_json(const DataReport& report, const ClassTable& classes) {

@@ -28,7 +28,7 @@ fs::path predict_new_fields(const TrainedModel& trained, const fs::path& folder)
   for (int64_t i = 0; i < kFields; ++i) {
     const Sample sample = fields->get(i);
     const at::Tensor classes = predictor.class_maps({image_tensor(sample.image), sample.image.max_value, {std::nullopt}})[0];
-    rows.push_back(draw_triptych(sample.image, *sample.labels, to_label_map(classes), trained.classes.palette, 256));
+    rows.push_back(draw_triptych(sample.image, *sample.labels, to_label_map(classes), trained.classes, 256));
   }
   write_file(folder / "new_fields.png", encode_png(stack_vertically(rows, 4)));
   return folder / "new_fields.png";
@@ -52,7 +52,7 @@ void make_room(const fs::path& folder) {
 void demo(const std::string& folder, std::vector<std::string> overrides) {
   const auto begin = std::chrono::steady_clock::now();
   overrides.insert(overrides.begin(), "run.dir=" + folder);
-  const Experiment experiment = load_experiment(shipped_config("demo.yaml"), overrides);
+  const Experiment experiment = load_experiment("builtin:demo", overrides);
   make_room(folder);
   log_info("demo: a U-Net learns to find the nuclei in synthetic microscopy fields");
   World alone;
@@ -69,9 +69,7 @@ void demo(const std::string& folder, std::vector<std::string> overrides) {
   fmt::print("try next:\n");
   fmt::print("  tessera eval --weights {} eval.flip=true\n", folder);
   fmt::print("  tessera predict --weights {} --overlay YOUR_IMAGES/ -o predictions\n", folder);
-  fmt::print(
-      "  tessera train configs/pairs/unet.yaml data.path=YOUR_FOLDER    "
-      "  (YOUR_FOLDER/images, YOUR_FOLDER/masks)\n");
+  fmt::print("  tessera train unet data.path=YOUR_FOLDER      (YOUR_FOLDER/images, YOUR_FOLDER/masks)\n");
 }
 
 }  // namespace

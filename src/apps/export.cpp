@@ -2,6 +2,7 @@
 
 #include "apps/command.h"
 #include "apps/output_file.h"
+#include "apps/python_unet.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/printable.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct ExportArguments {
   std::string weights, output, format, layout = "tessera";
-  bool raw = false;
+  bool raw = false, with_python = false;
 };
 
 const std::map<std::string, WeightLayout> kLayouts{
@@ -24,22 +25,42 @@ const std::map<std::string, WeightLayout> kLayouts{
     {"timm", WeightLayout::kTimm},       {"mmseg", WeightLayout::kMmseg},
     {"smp", WeightLayout::kSmp},         {"segmenter", WeightLayout::kSegmenter}};
 
-// As asked for, else as the file's extension says, else safetensors.
+// As asked for, else as the file's extension says, else, where it has none, safetensors.
 std::string format_of(const ExportArguments& arguments) {
   static const std::map<std::string, std::string> known{
       {".pth", "pth"}, {".pt", "pth"}, {".safetensors", "safetensors"}, {".npz", "npz"}};
   const std::string extension = fs::path(arguments.output).extension().string();
   const auto found = known.find(lower(extension));
-  if (found == known.end()) return arguments.format.empty() ? "safetensors" : arguments.format;
+  if (found == known.end()) {
+    if (!extension.empty() && arguments.format.empty())
+      fail_usage(
+          "--output {}: {} files cannot be written; expected .safetensors, .pth, .pt or .npz, or --format for another name",
+          arguments.output, extension);
+    return arguments.format.empty() ? "safetensors" : arguments.format;
+  }
   if (!arguments.format.empty() && arguments.format != found->second)
     fail_usage("--format {} and --output {} disagree: {} files are of format {}; change one, or leave --format out",
                arguments.format, arguments.output, extension, found->second);
   return found->second;
 }
 
+// Only the plain U-Net is no model of another library, so only for it there is something to write.
+void check_python(const ExportArguments& arguments, const std::string& format, const Experiment& experiment) {
+  if (experiment.model.name != "unet")
+    fail_usage("--with-python is for model unet, and {} is a {}; models of other libraries open there: see --layout",
+               arguments.weights, experiment.model.name);
+  if (format != "pth" || arguments.layout != "tessera")
+    fail_usage("--with-python loads a .pth in our own layout; expected -o NAME.pth and no --layout, got {} in {}'s layout",
+               format, arguments.layout);
+}
+
 void export_weights(const ExportArguments& arguments) {
   const std::string format = format_of(arguments), file = arguments.output.empty() ? "weights." + format : arguments.output;
   check_output_file(file);
+  if (arguments.with_python) {
+    check_python(arguments, format, trained_experiment(arguments.weights, {}));
+    python_module_beside(file);
+  }
   const TrainedModel trained =
       load_trained(arguments.weights, {"train.device=cpu", std::string("eval.weights=") + (arguments.raw ? "raw" : "average")});
   const MappedKeys mapped = to_layout(model_state(*trained.model), kLayouts.at(arguments.layout));
@@ -51,6 +72,11 @@ void export_weights(const ExportArguments& arguments) {
   write_file(file, encode());
   fmt::print("{}: {} tensors in {}'s layout from {}\n", printable(file), mapped.tensors.size(), arguments.layout,
              printable(trained.title()));
+  if (arguments.with_python) {
+    const fs::path module = python_module_beside(file);
+    write_file(module, python_unet(trained.experiment, trained.classes, trained.title()));
+    fmt::print("{}: the model in PyTorch; load() gives it with these weights\n", printable(module.string()));
+  }
   for (const std::string& name : mapped.dropped) fmt::print("  no place for {}\n", printable(name));
 }
 
@@ -64,7 +90,10 @@ void add_export(CLI::App& app, int& exit_code) {
   CLI::App* weights = command->add_subcommand("weights", "its weights as a file that other libraries load");
   std::vector<std::string> layouts;
   for (const auto& entry : kLayouts) layouts.push_back(entry.first);
-  weights->add_option("-w,--weights", arguments->weights, "run folder (its best checkpoint) or checkpoint folder")->required();
+  weights
+      ->add_option("-w,--weights,run", arguments->weights,
+                   "run folder (its best checkpoint) or checkpoint folder; may also be the first word")
+      ->required();
   weights
       ->add_option("--format", arguments->format,
                    "pth, safetensors or npz; default: as the output's extension says, else safetensors")
@@ -73,6 +102,8 @@ void add_export(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember(layouts))
       ->capture_default_str();
   weights->add_flag("--raw-weights", arguments->raw, "the weights as trained where the run also has their moving average");
+  weights->add_flag("--with-python", arguments->with_python,
+                    "of a U-Net also write a Python module beside the .pth that defines it and loads it: m.pth, m.py");
   weights->add_option("-o,--output", arguments->output, "file to write; default: weights.FORMAT");
   weights->callback([arguments] { export_weights(*arguments); });
 }

@@ -43,6 +43,12 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
+int say_bad_usage(const std::string& what) {
+  fmt::print(stderr, "error: {}\nrun 'tessera --help' or 'tessera COMMAND --help'\n",
+             tessera::printable_lines(tessera::without_secrets(what)));
+  return kBadUsage;
+}
+
 int run(int argc, char** argv) {
   using namespace tessera;
   CLI::App app{"Tessera trains, evaluates and applies semantic segmentation models.", "tessera"};
@@ -80,17 +86,13 @@ int run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& e) {
-    return app.exit(e);
-  } catch (const CLI::CallForAllHelp& e) {
-    return app.exit(e);
-  } catch (const CLI::CallForVersion& e) {
-    return app.exit(e);
+  } catch (const CLI::Success& e) {  // a call for help or the version
+    // The parser shows help before it looks at the words around it.
+    const std::string unknown = unknown_command(app, argc, argv);
+    return unknown.empty() ? app.exit(e) : say_bad_usage(unknown);
   } catch (const CLI::ParseError& e) {
     const std::string unknown = unknown_command(app, argc, argv);
-    fmt::print(stderr, "error: {}\nrun 'tessera --help' or 'tessera COMMAND --help'\n",
-               printable_lines(without_secrets(unknown.empty() ? e.what() : unknown)));
-    return kBadUsage;
+    return say_bad_usage(unknown.empty() ? e.what() : unknown);
   }
   return exit_code;
 }

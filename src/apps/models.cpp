@@ -27,15 +27,16 @@ int64_t logits_of(const ModelsArguments& arguments, const Experiment& experiment
   if (arguments.classes > 0) return arguments.classes;
   const std::optional<int> of_data = class_count(experiment.data);
   const int64_t classes = experiment.model.num_classes > 0 ? experiment.model.num_classes : of_data.value_or(0);
-  return classes > 0 ? logit_channels(experiment.loss, static_cast<int>(classes)) : kUsualClasses;
+  return classes > 0 ? logit_channels(experiment.loss, static_cast<int>(classes), experiment.data.labels.multi) : kUsualClasses;
 }
 
-// name: a registered model, or a config file that describes one.
+// name: a registered model, or a config that describes one: a file, or a built-in one by its whole name, which has a '/'.
 ModelSummary summary_of(const ModelsArguments& arguments, const std::string& name) {
-  const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
-  const Experiment experiment = load_experiment(is_file ? name : "", arguments.overrides);
+  const bool is_config =
+      name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json") || name.find('/') != std::string::npos;
+  const Experiment experiment = load_experiment(is_config ? name : "", arguments.overrides);
   ModelConfig config = experiment.model;
-  if (!is_file) config.name = name;
+  if (!is_config) config.name = name;
   const ModelPtr model = make_model(config, {experiment.data.channels, logits_of(arguments, experiment)}, 0);
   return summarize(*model, experiment.data.channels, arguments.size, arguments.size);
 }
@@ -129,7 +130,9 @@ void add_models(CLI::App& app, int& exit_code) {
   command->require_subcommand(0, 1);
   CLI::App* one = command->add_subcommand("show", "the layers of a model: shapes, parameters, GMACs");
   common(one);
-  one->add_option("name", arguments->name, "model, or a config file with one")->required();
+  one->add_option("name", arguments->name,
+                  "model, or a config with one: a file, or a built-in one such as base/models/unet_r34")
+      ->required();
   one->add_option("overrides", arguments->overrides, "settings: model.backbone.name=resnet101 data.channels=1")
       ->option_text("key=value ...");
   one->add_option("--depth", arguments->depth, "levels to print")->capture_default_str();

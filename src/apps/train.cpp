@@ -1,11 +1,16 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "apps/command.h"
 #include "apps/ranks.h"
+#include "config/data_places.h"
+#include "config/used_lines.h"
 #include "core/error.h"
 #include "core/printable.h"
+#include "infer/eval_metrics.h"
+#include "infer/trained_model.h"
 #include "nn/model.h"
 #include "train/run.h"
 
@@ -15,14 +20,25 @@ namespace {
 struct TrainArguments {
   ConfigArguments config;
   RankArguments ranks;
-  std::string model, timeline, stop_at;
-  bool resume = false, dry_run = false, autotune = false, allow_missing = false;
+  std::string model, timeline, stop_at, from;
+  bool resume = false, dry_run = false, all = false, autotune = false, allow_missing = false;
 
   Experiment load() const {
     std::vector<std::string> overrides = config.overrides();
     if (!model.empty()) overrides.push_back("model.name=" + model);
     if (allow_missing) overrides.emplace_back("model.allow_missing=true");
+    if (!from.empty() && config.file().empty()) return load_as_before(overrides);
     return load_experiment(config.file(), overrides);
+  }
+
+  // The config of the run that is gone on from, in another folder.
+  Experiment load_as_before(std::vector<std::string> overrides) const {
+    const bool placed = std::any_of(overrides.begin(), overrides.end(), [](const std::string& text) {
+      return text.starts_with("run.name=") || text.starts_with("run.dir=");
+    });
+    if (!placed) fail_usage("--from {} goes on in a run of its own; say where: run.name=... or run.dir=...", from);
+    overrides.insert(overrides.begin(), {"run.name=null", "run.dir=null"});
+    return trained_experiment(from, overrides);
   }
   std::optional<Duration> stop() const { return stop_at.empty() ? std::nullopt : std::optional(Duration::parse(stop_at)); }
 };
@@ -46,7 +62,7 @@ void print_result(const RunResult& result, const Experiment& experiment, const C
     for (size_t c = 0; c < std::min(classes.names.size(), kClassesShown); ++c) {
       fmt::print("IoU {:<20} {:.4f}\n", printable(classes.names[c]), result.last_eval->report.classes[c].iou);
     }
-    for (const auto& [name, value] : named_values(result.last_eval->report)) fmt::print("{:<24} {:.4f}\n", name, value);
+    for (const auto& [name, value] : mean_metrics(*result.last_eval)) fmt::print("{:<24} {:.4f}\n", name, value);
   }
   if (result.state.best_value)
     fmt::print("best {:<19} {:.4f} at step {}\n", experiment.checkpoint.best_metric, *result.state.best_value,
@@ -54,6 +70,18 @@ void print_result(const RunResult& result, const Experiment& experiment, const C
   const std::filesystem::path report = run_folder(experiment) / "report.html";
   std::error_code error;
   if (std::filesystem::exists(report, error)) fmt::print("report                   {}\n", printable(report.string()));
+}
+
+void dry_run(const TrainArguments& arguments, Experiment experiment) {
+  World alone;
+  const NewFolders unused(run_folder(experiment));
+  const Trainer trainer(experiment, {.resume = arguments.resume, .from = arguments.from}, alone);
+  fmt::print("{}\n", to_yaml(arguments.all ? experiment_lines(experiment) : used_lines(experiment)));
+  if (trainer.origin()) {
+    fmt::print("goes on from {} at step {}\n", printable(trainer.origin()->checkpoint), trainer.origin()->step);
+    for (const std::string& change : trainer.origin()->changes) fmt::print("  {}\n", printable(change));
+  }
+  fmt::print("{} parameters; everything needed to start is there\n", trainer.num_parameters());
 }
 
 }  // namespace
@@ -74,27 +102,33 @@ void add_train(CLI::App& app, int& exit_code) {
           "train up to here only (10ep, 500ba, 0.5dur), save and evaluate; the schedule stays that of train.duration, and "
           "--resume goes on as if it had not stopped")
       ->check(duration_check());
-  command->add_flag("--dry-run", arguments->dry_run, "check config, data and disk, build the model, then stop");
+  command
+      ->add_option("--from", arguments->from,
+                   "go on from another run, or one of its checkpoints, in a new folder: weights, optimizer state, average and "
+                   "step are its; length, rate, schedule, data and device may be others. Without CONFIG its config is taken")
+      ->option_text("RUN");
+  command->add_flag("--dry-run", arguments->dry_run,
+                    "check config, data and disk, build the model, print the values that are used, then stop; nothing is left");
+  command->add_flag("--all", arguments->all, "with --dry-run: print every value, also of other models and kinds of data");
   command->add_flag("--autotune-comm", arguments->autotune,
                     "several ranks: measure bucket sizes and compression of the gradients first and take the fastest");
   command->add_option("--timeline", arguments->timeline,
                       "write what every rank computed, reduced and waited for as a Chrome trace to this file");
   command->footer([] { return config_help(); });
   command->callback([arguments, &exit_code] {
-    const Experiment experiment = arguments->load();
-    if (arguments->dry_run) {
-      World alone;
-      const NewFolders unused(run_folder(experiment));
-      const Trainer trainer(experiment, {.resume = arguments->resume}, alone);
-      fmt::print("{}\n{} parameters; everything needed to start is there\n", experiment_yaml(experiment),
-                 trainer.num_parameters());
-      return;
-    }
+    Experiment experiment = arguments->load();
+    // Ranks agree on what was typed: their folders need not lie in the same place.
+    const Identity identity = identity_of(experiment);
+    make_data_places_absolute(experiment);
+    if (!arguments->from.empty()) check_origin_is_another(arguments->from, experiment);
+    if (arguments->dry_run) return dry_run(*arguments, experiment);
+    if (arguments->all) fail_usage("--all is for --dry-run");
     arguments->ranks.logs_in = run_folder(experiment);
     arguments->ranks.log_access = run_access(experiment.run, arguments->ranks.logs_in);
-    run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
+    run_on_ranks(arguments->ranks, experiment, identity, [&](World& world, const std::string& device) {
       const RunResult result = run_training(experiment,
                                             {.resume = arguments->resume,
+                                             .from = arguments->from,
                                              .device = device,
                                              .sharded = arguments->ranks.sharded(),
                                              .autotune_exchange = arguments->autotune,

@@ -13,9 +13,17 @@ struct EnumNames<SourceType> {
   static constexpr std::array<std::string_view, 4> names = {"pairs", "ade20k", "coco", "synthetic"};
 };
 
+enum class MissingMask { kError, kEmpty };
+template <>
+struct EnumNames<MissingMask> {
+  static constexpr std::array<std::string_view, 2> names = {"error", "empty"};
+};
+
 // Raw mask values to classes.
 struct LabelConfig {
   bool binary = false;
+  bool multi = false;
+  MissingMask missing = MissingMask::kError;
   int64_t offset = 0;
   std::map<int64_t, int64_t> map;
   std::vector<int64_t> ignore;
@@ -25,6 +33,11 @@ struct LabelConfig {
 template <class V>
 void describe(V& v, LabelConfig& c) {
   v.field("binary", c.binary, "0 is class 0, everything else class 1 (masks of 0 and 255, or instance numbers)");
+  v.field("multi", c.multi,
+          "classes may overlap: a mask file, or a channel of one, for each class, on where it is not 0; docs/data.md, Classes "
+          "that overlap");
+  v.field("missing", c.missing,
+          "with multi, a class without a mask file: error: the sample is bad; empty: the class is not there");
   v.field("offset", c.offset, "added to each value: -1 turns 1..150 into 0..149; what becomes negative is ignored");
   v.field("map", c.map, "value: class, applied before offset; a value not in a non-empty map is an error");
   v.field("ignore", c.ignore, "values that count nowhere; of colour masks 0xRRGGBB", at_least(0));
@@ -47,7 +60,7 @@ void describe(V& v, SplitConfig& c) {
   v.field("masks", c.masks, "pairs: folder of masks below path; coco: the instances JSON file");
   v.field("list", c.list, "file with one sample stem per line: only these, in this order");
   v.field("count", c.count, "use the first n samples only (synthetic: how many to make); 0: all", at_least(0));
-  v.field("transforms", c.transforms, "what is done to each sample, in order");
+  v.field("transforms", c.transforms, "what is done to each sample, in order; of test, where empty: what is done to val");
 }
 
 enum class CocoClasses { kSupercategory, kCategory, kBinary };
@@ -146,6 +159,21 @@ inline bool acts_per_pixel(NormalizeMode mode) {
   return mode == NormalizeMode::kFixed || mode == NormalizeMode::kRange || mode == NormalizeMode::kAuto;
 }
 
+// What is taken of files that hold more than one picture; z and t as parse_plane_choice reads them.
+struct ImageConfig {
+  std::vector<std::string> channels;
+  std::string z = "all";
+  std::string t = "all";
+};
+template <class V>
+void describe(V& v, ImageConfig& c) {
+  v.field("channels", c.channels,
+          "channels to take, in this order, by name (OME-TIFF, ImageJ; red, green, blue of colour images) or number from 0; "
+          "empty: all. One is a grey image, of others data.channels must be their number");
+  v.field("z", c.z, "of a stack in depth: all (planes become channels), middle, max (maximum projection) or a number from 0");
+  v.field("t", c.t, "of a series in time: all (times become channels), middle, max (maximum projection) or a number from 0");
+}
+
 // Where Pillow gives up: twice its MAX_IMAGE_PIXELS.
 inline constexpr int64_t kUsualMaxPixels = 178'956'970;
 
@@ -153,12 +181,14 @@ struct DataConfig {
   SourceType type = SourceType::kPairs;
   std::string path;
   int64_t channels = 3;
+  ImageConfig image;
   bool exif_orientation = true;
   int64_t max_pixels = kUsualMaxPixels;
   std::vector<std::string> classes;
   std::vector<std::vector<int64_t>> palette;
   SplitConfig train;
   SplitConfig val;
+  SplitConfig test;
   double val_share = 0.2;
   uint64_t split_seed = 0;
   LabelConfig labels;
@@ -174,7 +204,8 @@ void describe(V& v, DataConfig& c) {
   v.field("type", c.type, "where samples come from");
   v.field("path", c.path, "root folder of the data set");
   v.field("channels", c.channels, "1 grey, 3 RGB, other: taken as in the file, which must have that many", between(1, 256));
-  v.field("exif_orientation", c.exif_orientation, "turn JPEGs and PNGs as their EXIF tag says");
+  v.group("image", c.image, "what is taken of files with several channels, planes or times");
+  v.field("exif_orientation", c.exif_orientation, "turn JPEGs, PNGs and WebPs as their EXIF tag says");
   v.field("max_pixels", c.max_pixels,
           "an image or mask of more pixels (height x width) is refused before memory is taken for it; the default is where "
           "Pillow gives up; raise it for larger scans, up to 2^30",
@@ -182,8 +213,10 @@ void describe(V& v, DataConfig& c) {
   v.field("classes", c.classes, "class names in order; needed by pairs, known for the others");
   v.field("palette", c.palette, "colours [r, g, b] to draw the classes in; default: a fixed distinct set", between(0, 255));
   v.group("train", c.train, "samples to learn from");
-  v.group("val", c.val, "samples to measure on");
-  v.field("val_share", c.val_share, "pairs without val.images or val.list: share of train held out for val", between(0, 1));
+  v.group("val", c.val, "samples to measure on while training");
+  v.group("test", c.test, "samples that training never sees, for `eval --split test`");
+  v.field("val_share", c.val_share, "pairs and coco without a val of their own: share of train held out for val",
+          between(0, 1));
   v.field("split_seed", c.split_seed, "which samples val_share takes", at_least(0));
   v.group("labels", c.labels, "mask values to classes");
   v.group("coco", c.coco, "for type coco");

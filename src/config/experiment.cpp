@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "config/builtin_configs.h"
+#include "config/plane_choice.h"
 #include "config/reader.h"
+#include "core/class_bits.h"
 #include "core/plural.h"
 
 namespace tessera {
@@ -21,11 +24,34 @@ void describe(V& v, Experiment& c) {
   v.group("dist", c.dist, "several ranks: how they share the work");
 }
 
+namespace {
+
+// The bottleneck of a base was chosen for its channels: where a later layer sets others, it follows them as if nobody had set
+// it.
+void drop_stale_bottleneck(Node& root) {
+  Node* model = root.find("model");
+  Node* unet = model != nullptr ? model->find("unet") : nullptr;
+  const Node* channels = unet != nullptr ? unet->find("channels") : nullptr;
+  const Node* bottleneck = unet != nullptr ? unet->find("bottleneck") : nullptr;
+  if (channels == nullptr || channels->kind == Node::Kind::kNull || bottleneck == nullptr) return;
+  if (bottleneck->origin.layer < channels->origin.layer)
+    std::erase_if(unet->map, [](const auto& entry) { return entry.first == "bottleneck"; });
+}
+
+// What a run is called unless somebody says.
+std::string name_of_config(const std::filesystem::path& file) {
+  const std::string name = file.stem().string();
+  return name.starts_with(kBuiltinPrefix) ? name.substr(std::string_view(kBuiltinPrefix).size()) : name;
+}
+
+}  // namespace
+
 Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
   Node root;
   root.kind = Node::Kind::kMap;
   if (!file.empty()) root = load_config(file);
   for (const std::string& override_text : overrides) apply_override(root, override_text);
+  drop_stale_bottleneck(root);
   const Node* run = root.find("run");
   const Node* name = run != nullptr ? run->find("name") : nullptr;
   const bool named =
@@ -33,7 +59,7 @@ Node compose(const std::filesystem::path& file, const std::vector<std::string>& 
   if (!file.empty() && !named) {
     Node stem;
     stem.kind = Node::Kind::kScalar;
-    stem.scalar = file.stem().string();
+    stem.scalar = name_of_config(file);
     stem.origin = {"name of the config file", 0};
     Node group, top;
     group.kind = top.kind = Node::Kind::kMap;
@@ -83,6 +109,9 @@ Experiment read_experiment(const Node& node, MissingSecrets missing) {
   Experiment experiment;
   experiment.secrets = resolve_environment(resolved, missing);
   ConfigReader::read_struct(resolved, "", experiment);
+  const Node* terms = resolved.find("loss") != nullptr ? resolved.find("loss")->find("terms") : nullptr;
+  if (experiment.data.labels.multi && (terms == nullptr || terms->kind == Node::Kind::kNull))
+    experiment.loss.terms = {BinaryCrossEntropyConfig{}, DiceConfig{}};
   if (const Node* loss = resolved.find("loss")) apply_loss_aliases(*loss, experiment.loss.terms);
   fit_normalize_defaults(experiment.data);
   validate(experiment);
@@ -119,9 +148,48 @@ std::string experiment_yaml(const Experiment& experiment) {
   return to_yaml(experiment_lines(copy));
 }
 
+namespace {
+
+// Which keys of data go with data.labels.multi.
+void check_multi_label(const DataConfig& data) {
+  const LabelConfig& labels = data.labels;
+  if (!labels.multi) {
+    if (labels.missing != MissingMask::kError)
+      fail_usage("data.labels.missing={} is for data.labels.multi, where each class has a mask of its own; remove it",
+                 name_of(labels.missing));
+    return;
+  }
+  const auto refuse = [](bool given, const char* key) {
+    if (given)
+      fail_usage(
+          "data.labels.{} and data.labels.multi: in a mask of one class 0 is off and everything else on; remove data.labels.{}",
+          key, key);
+  };
+  refuse(labels.binary, "binary");
+  refuse(labels.offset != 0, "offset");
+  refuse(!labels.map.empty(), "map");
+  refuse(!labels.colors.empty(), "colors");
+  if (data.classes.size() > static_cast<size_t>(kMaxMultiLabelClasses))
+    fail_usage("data.classes names {} classes; with data.labels.multi there may be at most {}", data.classes.size(),
+               kMaxMultiLabelClasses);
+  for (const std::string& name : data.classes) {
+    if (name == "ignore" || name == "void")
+      fail_usage("data.classes has '{}': with data.labels.multi masks of this name say which pixels to ignore; remove it",
+                 name);
+  }
+}
+
+}  // namespace
+
 void validate(const Experiment& e) {
   const TrainConfig& t = e.train;
-  check_terms(e.loss);
+  check_terms(e.loss, e.data.labels.multi);
+  check_multi_label(e.data);
+  if (e.eval.threshold != 0.5 && logit_kind(e.loss, e.data.labels.multi) == LogitKind::kSoftmax)
+    fail_usage(
+        "eval.threshold is {}, but this model gives each pixel the likeliest of its classes; it is for data.labels.multi, or "
+        "two classes with bce in loss.terms",
+        e.eval.threshold);
   if (e.optimizer.lr_scaling != LrScaling::kNone && e.optimizer.base_batch == 0)
     fail_usage("optimizer.lr_scaling={} needs optimizer.base_batch, the global batch that optimizer.lr was chosen for",
                name_of(e.optimizer.lr_scaling));
@@ -132,6 +200,8 @@ void validate(const Experiment& e) {
         "model.unet.convs has {} numbers; expected 1, or {} (one per height of model.unet.channels and one for the bottleneck)",
         convs, heights + 1);
   }
+  parse_plane_choice("data.image.z", e.data.image.z);
+  parse_plane_choice("data.image.t", e.data.image.t);
   check_normalize(e.data.normalize, e.data.channels);
   const double mixup = t.mixup.chance(), cutmix = t.cutmix.chance();
   if (mixup + cutmix > 1)

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "support/fixtures.h"
 
 namespace tessera {
@@ -171,6 +172,57 @@ TEST(Experiment, MeanAndStdFollowTheNumberOfChannels) {
   const NormalizeConfig own = load_experiment("", {"data.channels=5", "data.normalize.mean=[0.1]"}).data.normalize;
   EXPECT_EQ(own.mean, (std::vector<double>{0.1}));
   EXPECT_EQ(own.std, (std::vector<double>{0.226}));
+}
+
+TEST(Experiment, ClassesThatOverlapHaveALossOfTheirOwn) {
+  const std::vector<LossTermConfig> each{BinaryCrossEntropyConfig{}, DiceConfig{}};
+  EXPECT_EQ(load_experiment("", {"data.labels.multi=true"}).loss.terms, each);
+  EXPECT_EQ(load_experiment("", {"data.labels.multi=true", "loss.dice_weight=3"}).loss.terms,
+            (std::vector<LossTermConfig>{BinaryCrossEntropyConfig{}, DiceConfig{.weight = 3}}));
+  EXPECT_EQ(load_experiment("", {"data.labels.multi=true", "loss.terms=[focal]"}).loss.terms,
+            (std::vector<LossTermConfig>{FocalConfig{}}));
+  const Experiment first = load_experiment("", {"data.labels.multi=true", "data.labels.missing=empty", "eval.threshold=0.3"});
+  EXPECT_EQ(experiment_yaml(read_experiment(parse_config(experiment_yaml(first), "printed"))), experiment_yaml(first));
+}
+
+TEST(Experiment, KeysThatDoNotGoWithOverlappingClassesAreRefused) {
+  const auto message = [](std::vector<std::string> keys) {
+    try {
+      load_experiment("", keys);
+    } catch (const UsageError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto expect = [&](const std::vector<std::string>& keys, const std::string& part) {
+    EXPECT_NE(message(keys).find(part), std::string::npos) << message(keys);
+  };
+  expect({"data.labels.multi=true", "loss.terms=[ce, dice]"}, "loss.terms=[bce, dice]");
+  expect({"data.labels.multi=true", "loss.type=ce"}, "loss.terms has ce");
+  for (const char* key :
+       {"data.labels.binary=true", "data.labels.offset=-1", "data.labels.map={1: 0}", "data.labels.colors=[[1,2,3]]"})
+    expect({"data.labels.multi=true", key}, "everything else on; remove data.labels.");
+  expect({"data.labels.multi=true", "data.classes=[cell, void]"}, "which pixels to ignore");
+  expect({"data.labels.multi=true", "data.classes=[a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p]"}, "names 16 classes");
+  expect({"data.labels.missing=empty"}, "is for data.labels.multi");
+  expect({"eval.threshold=0.4"}, "the likeliest of its classes");
+  EXPECT_EQ(message({"eval.threshold=0.4", "loss.terms=[bce]"}), "");
+}
+
+// A small U-Net on a base with a wide bottleneck would otherwise keep it, and with it most of the base's parameters.
+TEST(Experiment, ABottleneckFollowsChannelsOfALaterLayer) {
+  const testing::TempFolder folder;
+  write_file(folder / "base.yaml", std::string_view("model: {unet: {channels: [32, 64], bottleneck: 256}}\n"));
+  write_file(folder / "same.yaml", std::string_view("base: base.yaml\ntrain: {seed: 1}\n"));
+  write_file(folder / "other.yaml", std::string_view("base: base.yaml\nmodel: {unet: {channels: [8, 16]}}\n"));
+  const auto bottleneck = [&](const char* file, const std::vector<std::string>& overrides = {}) {
+    return load_experiment(folder / file, overrides).model.unet.bottleneck;
+  };
+  EXPECT_EQ(bottleneck("same.yaml"), 256);
+  EXPECT_EQ(bottleneck("other.yaml"), 0);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.channels=[8,16]"}), 0);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.channels=[8,16]", "model.unet.bottleneck=48"}), 48);
+  EXPECT_EQ(bottleneck("same.yaml", {"model.unet.bottleneck=48"}), 48);
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "config/builtin_configs.h"
 #include "config/environment.h"
 #include "config/yaml_size.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/suggest.h"
 
 namespace tessera {
 namespace {
@@ -94,11 +98,10 @@ std::vector<std::string> take_bases(Node& root) {
   return names;
 }
 
-}  // namespace
-
-Node parse_config(const std::string& text, const std::string& name) {
+// read: all that was read before for the same config; this text is added.
+Node parse(const std::string& text, const std::string& name, YamlExtent& read) {
   try {
-    check_yaml_size(text, name);
+    read = check_yaml_size(text, name, read);
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1)
       fail_usage("{}: expected one config, the file holds {} (parted by '---' lines)", name, documents.size());
@@ -108,36 +111,87 @@ Node parse_config(const std::string& text, const std::string& name) {
   }
 }
 
-namespace {
-
 // Ten files that each name the next one ten times would be read 10^10 times.
 constexpr int kMaxBaseFiles = 1000;
 
-Node load(const fs::path& path, std::vector<fs::path>& open, int& layers, int& files) {
+struct Loading {
+  std::vector<std::string> open;  // the config, and those that name it as a base
+  int layers = 0, files = 0;
+  YamlExtent read;
+};
+
+// Where a config comes from: a file, or one of those that the program carries.
+struct ConfigSource {
+  fs::path file;
+  const EmbeddedFile* builtin = nullptr;  // then `file` is empty
+
+  std::string name() const { return builtin != nullptr ? kBuiltinPrefix + std::string(builtin->name) : file.string(); }
+  std::string identity() const;  // the same for one file under two names
+  std::string text() const;
+  ConfigSource base(const std::string& given) const;
+};
+
+bool is_file_or_pipe(const fs::path& path) {
   std::error_code error;
-  fs::path real = fs::weakly_canonical(path, error);
-  if (error) real = path;  // a pipe has no other name
-  if (std::find(open.begin(), open.end(), real) != open.end())
-    fail_usage("{}: its 'base' files include one another in a circle", path.string());
-  if (++files > kMaxBaseFiles)
-    fail_usage("{}: more than {} 'base' files are read, one that is named again counted again", path.string(), kMaxBaseFiles);
-  open.push_back(real);
+  return fs::exists(path, error) && !fs::is_directory(path, error);
+}
+
+// A file goes first: what is on the disk can be seen and changed.
+ConfigSource source_of(const fs::path& given) {
+  if (is_file_or_pipe(given)) return {given};
+  if (const EmbeddedFile* builtin = find_builtin_config(given.string())) return {{}, builtin};
+  std::error_code error;
+  if (fs::exists(given, error)) return {given};  // a folder: reading it says what is wrong
+  const std::vector<std::string> words = builtin_config_words();
+  fail_usage(
+      "no config '{}': No such file or directory, and no built-in config of that name{}; `tessera config list` lists them",
+      given.string(), did_you_mean(given.string(), words));
+}
+
+std::string ConfigSource::identity() const {
+  if (builtin != nullptr) return name();
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(file, error);
+  return error ? file.string() : real.string();  // a pipe has no other name
+}
+
+std::string ConfigSource::text() const {
+  return builtin != nullptr ? std::string(builtin->content) : read_text_or_pipe(file);
+}
+
+// A base is named relative to the config that names it; a file may also build on a built-in one.
+ConfigSource ConfigSource::base(const std::string& given) const {
+  if (builtin == nullptr) {
+    const fs::path beside = file.parent_path() / given;
+    return !is_file_or_pipe(beside) && find_builtin_config(given) != nullptr ? source_of(given) : source_of(beside);
+  }
+  const fs::path beside = (fs::path(builtin->name).parent_path() / given).lexically_normal().replace_extension();
+  return source_of(kBuiltinPrefix + beside.string());
+}
+
+Node load(const ConfigSource& source, Loading& all) {
+  const std::string name = source.name(), identity = source.identity();
+  if (std::find(all.open.begin(), all.open.end(), identity) != all.open.end())
+    fail_usage("{}: its 'base' files include one another in a circle", name);
+  if (++all.files > kMaxBaseFiles)
+    fail_usage("{}: more than {} 'base' files are read, one that is named again counted again", name, kMaxBaseFiles);
+  all.open.push_back(identity);
   Node own;
   try {
-    own = parse_config(read_text_or_pipe(path), path.string());
+    own = parse(source.text(), name, all.read);
   } catch (const UsageError&) {
     throw;
   } catch (const Error& e) {
     throw UsageError(e.what());
   }
   if (own.kind == Node::Kind::kNull) own.kind = Node::Kind::kMap;  // an empty file is an empty config
-  if (own.kind != Node::Kind::kMap) fail_usage("{}: expected a config of 'key: value' lines", path.string());
+  if (own.kind != Node::Kind::kMap) fail_usage("{}: expected a config of 'key: value' lines", name);
   Node result;
   result.kind = Node::Kind::kMap;
-  for (const std::string& base : take_bases(own)) merge(result, load(path.parent_path() / base, open, layers, files));
-  for_each_origin(own, [layer = layers++](Origin& origin) { origin.layer = layer; });
+  for (const std::string& base : take_bases(own)) merge(result, load(source.base(base), all));
+  for_each_origin(own, [layer = all.layers++](Origin& origin) { origin.layer = layer; });
   merge(result, own);
-  open.pop_back();
+  all.open.pop_back();
   return result;
 }
 
@@ -161,10 +215,14 @@ const Node* Node::find(const std::string& key) const {
   return const_cast<Node*>(this)->find(key);
 }
 
+Node parse_config(const std::string& text, const std::string& name) {
+  YamlExtent read;
+  return parse(text, name, read);
+}
+
 Node load_config(const fs::path& path) {
-  std::vector<fs::path> open;
-  int layers = 0, files = 0;
-  return load(path, open, layers, files);
+  Loading all;
+  return load(source_of(path), all);
 }
 
 void merge(Node& under, const Node& over) {
@@ -172,9 +230,13 @@ void merge(Node& under, const Node& over) {
     under = over;
     return;
   }
+  // Looked up by an index: a group may have very many keys. Room for all of them keeps the names where the index saw them.
+  under.map.reserve(under.map.size() + over.map.size());
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < under.map.size(); ++i) places.emplace(under.map[i].first, i);
   for (const auto& [key, value] : over.map) {
-    if (Node* existing = under.find(key)) {
-      merge(*existing, value);
+    if (const auto place = places.find(key); place != places.end()) {
+      merge(under.map[place->second].second, value);
     } else {
       under.map.emplace_back(key, value);
     }

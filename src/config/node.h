@@ -41,7 +41,8 @@ struct Node {
 };
 
 // Reads a YAML or JSON file with its `base:` files (a name or a list, relative to the file; later wins, the file itself
-// last). Throws UsageError with file:line.
+// last). Where there is no such file it may be the name of a built-in config (config/builtin_configs.h), for a base as well.
+// Throws UsageError with file:line.
 Node load_config(const std::filesystem::path& path);
 
 // The same for text that is not in a file; `name` is for messages. No `base:`.

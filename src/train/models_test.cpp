@@ -13,6 +13,7 @@
 #include "infer/checkpoint/checkpoint.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/evaluator.h"
+#include "infer/pretrained.h"
 #include "infer/trained_model.h"
 #include "nn/op_counter.h"
 #include "support/fixtures.h"
@@ -22,7 +23,6 @@
 #include "tensor/device.h"
 #include "tensor/op_observer.h"
 #include "tensor/step_context.h"
-#include "train/pretrained.h"
 #include "train/train_step.h"
 
 namespace tessera {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "train/run_folder.h"
 
 namespace tessera {
 namespace {
@@ -19,7 +20,9 @@ constexpr std::array kFree = {"run.",
                               "data.prefetch",
                               "data.path",
                               "data.train.path",
+                              "data.train.list",  // the samples themselves are compared
                               "data.val",
+                              "data.test",
                               "data.max_bad_share",
                               "data.max_pixels",
                               "train.micro_batch",
@@ -30,33 +33,43 @@ constexpr std::array kFree = {"run.",
                               "dist.rank_weights",
                               "dist.timeout_s"};
 
-std::map<std::string, std::string> values_of(Experiment experiment) {
-  std::map<std::string, std::string> values;
-  for (const SchemaLine& line : experiment_lines(experiment)) {
-    const bool free = std::any_of(kFree.begin(), kFree.end(), [&](const char* prefix) { return line.key.starts_with(prefix); });
-    // val_share decides which samples are trained on, although it is named after the others.
-    if (!line.is_group && (!free || line.key == "data.val_share")) values[line.key] = line.value;
-  }
-  return values;
+bool is_free(const std::string& key) {
+  // val_share decides which samples are trained on, although it is named after the others.
+  return key != "data.val_share" &&
+         std::any_of(kFree.begin(), kFree.end(), [&](const char* prefix) { return key.starts_with(prefix); });
 }
 
 }  // namespace
 
+std::string ConfigChange::text() const {
+  return fmt::format("{}: {} in the run, {} now", key, before, now);
+}
+
+std::vector<ConfigChange> config_changes(const std::string& saved_yaml, const Experiment& now) {
+  Experiment saved = read_experiment(parse_config(saved_yaml, "the checkpoint's config.yaml"), MissingSecrets::kKeep);
+  std::map<std::string, std::string> before;
+  for (const SchemaLine& line : experiment_lines(saved)) {
+    if (!line.is_group) before[line.key] = line.value;
+  }
+  Experiment copy = now;
+  std::vector<ConfigChange> changes;
+  for (const SchemaLine& line : experiment_lines(copy)) {
+    const auto found = line.is_group ? before.end() : before.find(line.key);
+    if (found != before.end() && found->second != line.value) changes.push_back({line.key, found->second, line.value});
+  }
+  return changes;
+}
+
 void check_same_experiment(const std::string& saved_yaml, const Experiment& now) {
-  const auto before =
-                 values_of(read_experiment(parse_config(saved_yaml, "the checkpoint's config.yaml"), MissingSecrets::kKeep)),
-             after = values_of(now);
   std::vector<std::string> changes;
-  for (const auto& [key, value] : after) {
-    const auto found = before.find(key);
-    if (found != before.end() && found->second != value)
-      changes.push_back(fmt::format("{}: {} in the run, {} now", key, found->second, value));
+  for (const ConfigChange& change : config_changes(saved_yaml, now)) {
+    if (!is_free(change.key)) changes.push_back(change.text());
   }
   if (!changes.empty()) {
     fail_usage(
-        "this would not resume the run but change it:\n  {}\nuse the "
-        "same values, or another run.dir for a new run",
-        fmt::join(changes, "\n  "));
+        "this would not resume the run but change it:\n  {}\nuse the same values; or go on from it with these, in a run of its "
+        "own: in place of --resume, --from {} and another run.name (or run.dir)",
+        fmt::join(changes, "\n  "), run_folder(now).string());
   }
 }
 

@@ -49,6 +49,14 @@ std::vector<ReportPicture> load_pictures(const fs::path& folder, const std::stri
   return pictures;
 }
 
+// What the environment.json of a run that is there says of where it came from; null where it says nothing.
+nlohmann::json origin_written_in(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / "environment.json", error)) return {};
+  const auto before = nlohmann::json::parse(read_text(folder / "environment.json"), nullptr, /*allow_exceptions=*/false);
+  return before.is_object() ? before.value("from", nlohmann::json()) : nlohmann::json();
+}
+
 // What a run is, for people and for its report.
 void describe_run(const fs::path& folder, const Trainer& trainer, int ranks) {
   const Experiment& experiment = trainer.experiment();  // with what was decided about it
@@ -56,6 +64,11 @@ void describe_run(const fs::path& folder, const Trainer& trainer, int ranks) {
   make_folders(folder, access);
   write_file(folder / "config.yaml", experiment_yaml(experiment), access);
   nlohmann::json environment = describe_environment();
+  if (trainer.origin()) {
+    environment["from"] = *trainer.origin();
+  } else if (const auto before = origin_written_in(folder); trainer.resumed() && !before.is_null()) {
+    environment["from"] = before;
+  }
   environment["device"] = trainer.device();
   environment["ranks"] = ranks;
   environment["model"] = {{"name", experiment.model.name}, {"parameters", trainer.num_parameters()}};

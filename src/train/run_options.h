@@ -19,6 +19,7 @@ namespace tessera {
 // How this process takes part in a run.
 struct RunOptions {
   bool resume = false;
+  std::filesystem::path from = {};       // a run or checkpoint that a new run goes on from: Note [Going on]
   std::string device = {};               // of this rank; empty: train.device
   bool sharded = false;                  // ZeRO-1
   bool autotune_exchange = false;        // measure bucket sizes and compression first

@@ -8,6 +8,7 @@
 #include "core/rank_status.h"
 #include "core/signals.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
 #include "tensor/error_text.h"
 
@@ -19,13 +20,6 @@ int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) 
   return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
 }
 
-double value_named(const std::string& metric, const IouReport& report) {
-  for (const auto& [name, value] : named_values(report)) {
-    if (name == metric) return value;
-  }
-  return NAN;
-}
-
 }  // namespace
 
 RunResult Trainer::run(Hooks& hooks) {
@@ -34,6 +28,7 @@ RunResult Trainer::run(Hooks& hooks) {
   hooks.on_start(info());
   warn_of_average();
   try {
+    if (goes_on_) save();  // the folder is whole from here on, without the run that it came from
     while (!complete()) {
       if (stop_asked()) {
         if (saved_step_ != state_.step) save();
@@ -65,6 +60,7 @@ RunInfo Trainer::info() const {
           .progress = progress(),
           .last_step = last_step_,
           .resumed = resumed_,
+          .came_from = origin_ ? nlohmann::json(*origin_) : nlohmann::json(),
           .num_parameters = num_parameters_,
           .num_train = train_set_->size(),
           .num_val = val_set_->size(),
@@ -191,10 +187,15 @@ void Trainer::evaluate() {
   if (last_eval_->num_images > 0 && last_eval_->images.empty() && world_.is_first())
     log_warn("not one labelled pixel in {} {}: no metric can be computed; `tessera data check` says what is in the masks",
              last_eval_->num_images, plural(last_eval_->num_images, "validation image"));
-  if (world_.is_first() && !std::exchange(warned_of_classes_, true))
+  const std::string& metric = experiment_.checkpoint.best_metric;
+  const double value = metric_value(metric, train_set_->classes(), *last_eval_);
+  if (world_.is_first() && !std::exchange(warned_of_classes_, true)) {
     warn(unmeasured_classes(last_eval_->report, train_set_->classes()));
+    if (std::isnan(value) && !last_eval_->images.empty())
+      warn(fmt::format("checkpoint.best_metric={} cannot be measured on these images: no checkpoint is the best", metric));
+  }
   const bool counts = due(experiment_.eval.every);  // else it is made because of stop_at: see Note [Stop at a step]
-  if (counts) state_.note_metric(value_named(experiment_.checkpoint.best_metric, last_eval_->report));
+  if (counts) state_.note_metric(value);
   hooks_->on_eval(state_, progress().epoch(), *last_eval_);
   if (counts) keep_evaluated();
   meter_->skip();  // evaluation is not training time

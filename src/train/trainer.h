@@ -15,6 +15,7 @@
 #include "train/hooks/hooks.h"
 #include "train/meter.h"
 #include "train/run_options.h"
+#include "train/run_origin.h"
 #include "train/run_result.h"
 #include "train/train_step.h"
 
@@ -25,9 +26,9 @@ namespace tessera {
 // things in the same order, and only the first one writes. A process may train any number of runs, one after another.
 class Trainer {
  public:
-  // Opens the data, builds the model, loads the newest checkpoint when resuming, and checks everything that can be known
-  // before the first step. Throws Error or UsageError. Used and destroyed on the thread that made it, whose TorchSettings it
-  // holds; `world` must outlive it.
+  // Opens the data, builds the model, loads the newest checkpoint when resuming or going on, and checks everything that can be
+  // known before the first step. Throws Error or UsageError. Used and destroyed on the thread that made it, whose TorchSettings
+  // it holds; `world` must outlive it.
   Trainer(const Experiment& experiment, const RunOptions& options, World& world);
   ~Trainer();
 
@@ -45,11 +46,15 @@ class Trainer {
   int64_t num_parameters() const { return num_parameters_; }
   const Experiment& experiment() const { return experiment_; }
   bool resumed() const { return resumed_; }
+  const std::optional<RunOrigin>& origin() const { return origin_; }  // on the first rank, of a run that has just gone on
 
  private:
   void open_data();
   void build_model();
   void load_state();
+  void forget_other_best(const std::string& saved_yaml);
+  void go_on_from_origin();
+  void take(Checkpoint checkpoint);
   void broadcast_initial_state();
   void tune_exchange_settings();
   void check_view_memory();
@@ -77,7 +82,9 @@ class Trainer {
   RunOptions options_;
   std::filesystem::path folder_;
   World& world_;
-  bool resumed_ = false;
+  bool resumed_ = false;             // from its own checkpoint
+  bool goes_on_ = false;             // from another run: Note [Going on]
+  std::optional<RunOrigin> origin_;  // on the first rank, where goes_on_
   at::Device device_;
   std::optional<TorchSettings> settings_;
   DatasetPtr train_set_, val_set_;

@@ -1,21 +1,20 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/signals.h"
-#include "core/suggest.h"
 #include "data/batch/input_batch.h"
+#include "data/datasets/data_line.h"
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/eval_metrics.h"
+#include "infer/pretrained.h"
 #include "infer/rank_consensus.h"
 #include "infer/run_images.h"
 #include "tensor/device.h"
-#include "train/pretrained.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
 #include "train/run_folder.h"
@@ -23,18 +22,6 @@
 
 // Everything that happens to a trainer before its first step.
 namespace tessera {
-namespace {
-
-void check_metric_name(const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& entry : named_values(IouReport{})) known.push_back(entry.first);
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    fail_usage("checkpoint.best_metric is '{}'{}; known: {}", name, did_you_mean(name, known), fmt::join(known, ", "));
-  }
-}
-
-}  // namespace
-
 Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World& world)
     : experiment_(experiment),
       options_(options),
@@ -45,9 +32,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   const TrainConfig& train = experiment_.train;
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
-  check_metric_name(experiment_.checkpoint.best_metric);
   settings_.emplace(train, device_);
   open_data();
+  std::string& best_metric = experiment_.checkpoint.best_metric;
+  best_metric = full_metric_name(best_metric, experiment_.eval, train_set_->classes());
   build_model();
   if (world_.is_first()) {
     store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint,
@@ -56,8 +44,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
     store_->check_room(static_cast<int64_t>(arena.params().nbytes() + arena.buffers().nbytes()) +
                        step_->optimizer().state_bytes() + step_->average().bytes());
     if (options.resume) load_state();
+    if (!resumed_ && !options.from.empty()) go_on_from_origin();
     // A checkpoint has replaced them; the file may be gone by then.
-    if (!resumed_ && !experiment_.model.pretrained.empty()) log_info("{}", load_pretrained(*model_, experiment_.model).table());
+    if (!resumed_ && !goes_on_ && !experiment_.model.pretrained.empty())
+      log_info("{}", load_pretrained(*model_, experiment_.model).table());
   }
   broadcast_initial_state();
   if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
@@ -66,6 +56,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   check_view_memory();
   steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
   total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
+  TSR_CHECK_USAGE(
+      !goes_on_ || state_.step < total_steps_,
+      "train.duration={} ends at step {}, and --from {} stands at step {} already; its steps count: set a longer one",
+      train.duration.text(), total_steps_, options.from.string(), state_.step);
   last_step_ = total_steps_;
   if (options.stop_at)
     last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);
@@ -99,6 +93,7 @@ void Trainer::open_data() {
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   if (!world_.is_first()) return;
   samples_ = SampleNames(*train_set_, *val_set_);
+  announce_data(experiment_.data, {{Split::kTrain, train_set_}, {Split::kVal, val_set_}});
   for (const std::string& note : data_notes(*train_set_, *val_set_, experiment_.train.batch_size)) log_warn("{}", note);
 }
 
@@ -131,19 +126,49 @@ void Trainer::check_view_memory() {
 Trainer::~Trainer() = default;
 
 void Trainer::load_state() {
-  const auto checkpoint = store_->load_latest();
+  auto checkpoint = store_->load_latest();
   if (!checkpoint) {
-    log_info("nothing to resume in {}: starting from the beginning", folder_.string());
+    log_info("nothing to resume in {}: starting from {}", folder_.string(),
+             options_.from.empty() ? "the beginning" : options_.from.string());
     return;
   }
   check_same_experiment(checkpoint->config_yaml, experiment_);
   check_same_samples(checkpoint->samples, samples_);
-  load_model_state(*model_, checkpoint->model);
-  optimizer_state_ = checkpoint->optimizer;
-  average_state_ = checkpoint->average;
-  state_ = checkpoint->state;
-  images_ = checkpoint->images;
+  const std::string saved_yaml = checkpoint->config_yaml;
+  take(std::move(*checkpoint));
+  forget_other_best(saved_yaml);
   resumed_ = true;
+}
+
+// The best value of one metric says nothing of another.
+void Trainer::forget_other_best(const std::string& saved_yaml) {
+  const Experiment saved = read_experiment(parse_config(saved_yaml, "the checkpoint's config.yaml"), MissingSecrets::kKeep);
+  const std::string& before = saved.checkpoint.best_metric;
+  const std::string& now = experiment_.checkpoint.best_metric;
+  if (before == now || !state_.best_value) return;
+  log_info("checkpoint.best_metric was {} and is {} now: the best is looked for anew", before, now);
+  state_.best_value.reset();
+  state_.best_step = -1;
+  state_.evals_since_best = 0;
+}
+
+void Trainer::go_on_from_origin() {
+  OriginCheckpoint from = load_origin(options_.from, experiment_, samples_);
+  try {
+    take(std::move(from.checkpoint));
+  } catch (const Error& e) {
+    fail_usage("--from {}: {}; {}", options_.from.string(), e.what(), instead_of_going_on(options_.from));
+  }
+  origin_ = std::move(from.origin);
+  goes_on_ = true;
+}
+
+void Trainer::take(Checkpoint checkpoint) {
+  load_model_state(*model_, checkpoint.model);
+  optimizer_state_ = std::move(checkpoint.optimizer);
+  average_state_ = std::move(checkpoint.average);
+  state_ = checkpoint.state;
+  images_ = std::move(checkpoint.images);
 }
 
 // Every rank starts with what the first one has: only that one needs the pretrained weights and the checkpoint.
@@ -155,16 +180,22 @@ void Trainer::broadcast_initial_state() {
     if (!value.requires_grad()) world_.gradients.broadcast(value);  // frozen: not in the arena
   }
   resumed_ = max_over_ranks(world_, resumed_ ? 1 : 0) != 0;
-  if (!resumed_) return;
+  goes_on_ = max_over_ranks(world_, goes_on_ ? 1 : 0) != 0;
+  if (!resumed_ && !goes_on_) return;
   state_ = state_of_first(world_, state_);
-  step_->optimizer().load_state(optimizer_state_);
+  try {
+    step_->optimizer().load_state(optimizer_state_);
+  } catch (const Error& e) {
+    if (!goes_on_) throw;
+    fail_usage("--from {}: {}; {}", options_.from.string(), e.what(), instead_of_going_on(options_.from));
+  }
   optimizer_state_.clear();
   if (max_over_ranks(world_, average_state_.empty() ? 0 : 1) != 0) step_->average().load(average_state_, world_.gradients);
   average_state_.clear();
   step_->optimizer().set_step_count(state_.optimizer_steps);
   step_->scaler().restore({state_.loss_scale, static_cast<double>(state_.loss_scale_good_steps),
                            static_cast<double>(state_.optimizer_steps), static_cast<double>(state_.skipped_steps)});
-  saved_step_ = state_.step;
+  if (resumed_) saved_step_ = state_.step;
 }
 
 // Other buckets add up the same numbers; compression rounds them. So it is chosen once, at the start of a run, and kept.

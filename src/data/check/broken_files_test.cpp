@@ -73,7 +73,8 @@ TEST_F(BrokenFiles, MissingFolderListsWhatIsThere) {
 
 TEST_F(BrokenFiles, NoUsualFolder) {
   fs::rename(folder_ / "masks", folder_ / "truth");
-  EXPECT_CONTAINS(open_error(), "set data.train.masks: none of the usual folders (masks, annotations, labels, mask)");
+  EXPECT_CONTAINS(open_error(),
+                  "set data.train.masks: none of the usual folders (masks, annotations, labels, mask, label, gt,");
   EXPECT_CONTAINS(open_error(), "truth");
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/class_bits.h"
 #include "core/name_list.h"
 #include "data/check/image_look.h"
 #include "data/check/range_notes.h"
@@ -52,19 +53,22 @@ void measure_pixels(const std::vector<T>& pixels, const Image& image, Facts& fac
   facts.hash = XXH3_64bits_withSeed(pixels.data(), pixels.size() * sizeof(T), static_cast<XXH64_hash_t>(image.width));
 }
 
-Facts measure(const Sample& sample, int num_classes) {
+Facts measure(const Sample& sample, const ClassTable& classes) {
   Facts facts;
   facts.size = sample.image.size();
   facts.depth = depth_of(sample.image);
   std::visit([&](const auto& pixels) { measure_pixels(pixels, sample.image, facts); }, sample.image.pixels);
   if (!sample.labels) return facts;
-  std::vector<int64_t> counts(static_cast<size_t>(num_classes));
+  std::vector<int64_t> counts(static_cast<size_t>(classes.size()));
   for (int16_t label : sample.labels->labels) {
-    if (label >= 0) ++counts.at(static_cast<size_t>(label));
+    if (label < 0) continue;
+    ++facts.labelled;
+    if (!classes.multi_label) ++counts.at(static_cast<size_t>(label));
+    for (int c = 0; classes.multi_label && c < classes.size(); ++c)
+      counts[static_cast<size_t>(c)] += has_class(label, c) ? 1 : 0;
   }
   for (size_t k = 0; k < counts.size(); ++k) {
     if (counts[k] > 0) facts.classes.emplace_back(static_cast<int16_t>(k), counts[k]);
-    facts.labelled += counts[k];
   }
   return facts;
 }
@@ -80,7 +84,7 @@ std::vector<Facts> measure_all(const Dataset& dataset, int threads, const std::f
       for (int64_t i = next++; i < dataset.size(); i = next++) {
         Facts& facts = all[i];
         try {
-          facts = measure(dataset.get(i), dataset.classes().size());
+          facts = measure(dataset.get(i), dataset.classes());
         } catch (const BadSample& bad) {
           facts.fault = bad.reason();
         } catch (const std::bad_alloc&) {
@@ -146,6 +150,11 @@ void warn_about_classes(const Dataset& dataset, const std::vector<Facts>& all, D
   const auto percent = [&](int64_t n) { return 100.0 * static_cast<double>(n) / static_cast<double>(usable); };
   if (has_background && empty > 0) {
     report.warnings.push_back(fmt::format("{} of {} images ({:.1f} %) show background only", empty, usable, percent(empty)));
+  }
+  int64_t without = 0;
+  for (const Facts& facts : all) without += !facts.fault && facts.labelled > 0 && facts.classes.empty() ? 1 : 0;
+  if (without > 0) {  // of classes that overlap: others share out all labelled pixels
+    report.warnings.push_back(fmt::format("{} of {} images ({:.1f} %) show no class", without, usable, percent(without)));
   }
   if (unlabelled > 0) {
     report.warnings.push_back(fmt::format("{} of {} images ({:.1f} %) have no labelled pixel and teach nothing", unlabelled,
@@ -217,6 +226,7 @@ DataReport check_dataset(const Dataset& dataset, int threads, const std::functio
     }
     report.images.push_back({dataset.id(static_cast<int64_t>(i)), facts.size, facts.hash});
     ++report.sizes[fmt::format("{} x {}", facts.size.height, facts.size.width)];
+    report.labelled_pixels += facts.labelled;
     report.ignored_pixels += int64_t{facts.size.height} * facts.size.width - facts.labelled;
     for (const auto& [label, pixels] : facts.classes) {
       const auto k = static_cast<size_t>(label);
@@ -227,7 +237,7 @@ DataReport check_dataset(const Dataset& dataset, int threads, const std::functio
   }
   average_pixels(all, report);
   report.suggested_class_weights = median_frequency_weights(report.pixels_per_class, labelled_where_seen);
-  warn_about_classes(dataset, all, report);
+  if (dataset.origin().labelled) warn_about_classes(dataset, all, report);
   warn_about_depths(dataset, all, report);
   warn_about_duplicates(report);
   return report;

@@ -28,6 +28,7 @@ struct DataReport {
   std::vector<SampleFault> faults;  // in the order of the data set
   std::vector<int64_t> pixels_per_class;
   std::vector<int64_t> images_per_class;  // in how many images the class occurs
+  int64_t labelled_pixels = 0;            // what the classes have add up to it, unless they overlap
   int64_t ignored_pixels = 0;
   std::map<std::string, int64_t> sizes;  // "height x width" -> images
   std::vector<double> mean;              // per channel, of pixel values scaled to 0..1

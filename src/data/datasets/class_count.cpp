@@ -1,6 +1,8 @@
 #include "data/datasets/class_count.h"
 
+#include "core/error.h"
 #include "data/datasets/ade20k_classes.h"
+#include "data/datasets/class_table.h"
 
 namespace tessera {
 namespace {
@@ -26,6 +28,27 @@ std::optional<int> class_count(const DataConfig& config) {
     case SourceType::kCoco: return coco_count(config.coco);
     case SourceType::kSynthetic:
       return config.synthetic.kind == SyntheticKind::kCells ? 2 : static_cast<int>(config.synthetic.num_classes);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> pair_class_names(const DataConfig& config) {
+  if (!config.classes.empty()) return config.classes;
+  TSR_CHECK_USAGE(
+      !config.labels.multi,
+      "set data.classes: with data.labels.multi they name the folders or endings of the masks, e.g. [cell, nucleus]");
+  TSR_CHECK_USAGE(config.labels.binary,
+                  "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
+  return {"background", "foreground"};
+}
+
+std::optional<ClassTable> known_classes(const DataConfig& config) {
+  switch (config.type) {
+    case SourceType::kPairs: return make_class_table(config, pair_class_names(config));
+    case SourceType::kAde20k: return make_class_table(config, ade20k_names(), ade20k_palette());
+    case SourceType::kCoco:
+      return config.classes.empty() ? std::nullopt : std::optional(make_class_table(config, config.classes));
+    case SourceType::kSynthetic: break;  // which has no files
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/datasets/dataset_factory.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {
@@ -31,6 +32,24 @@ TEST(ClassCount, IsKnownWithoutFilesWhereTheConfigSaysIt) {
   EXPECT_EQ(class_count(config), 80);
   config.classes = {"sky", "ground", "tree"};
   EXPECT_EQ(class_count(config), 3);
+}
+
+TEST(KnownClasses, AreThoseOfTheDataSetWithoutItsFiles) {
+  DataConfig config;
+  config.type = SourceType::kAde20k;
+  const auto ade20k = known_classes(config);
+  ASSERT_TRUE(ade20k);
+  EXPECT_EQ(ade20k->names.size(), 150U);
+  EXPECT_EQ(ade20k->names[0], "wall");
+  EXPECT_EQ(ade20k->palette.size(), 150U);
+  config.type = SourceType::kPairs;
+  EXPECT_CONTAINS(testing::message_of<UsageError>([&] { known_classes(config); }), "set data.classes");
+  config.labels.binary = true;
+  EXPECT_EQ(known_classes(config)->names, (std::vector<std::string>{"background", "foreground"}));
+  config.type = SourceType::kCoco;  // whose annotations name them
+  EXPECT_FALSE(known_classes(config));
+  config.classes = {"sky", "ground"};
+  EXPECT_EQ(known_classes(config)->names, config.classes);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "data/decode/stack_choice.h"
 
 namespace tessera {
 namespace {
@@ -87,11 +88,13 @@ int shown_channels(const Raster& raster) {
 }
 
 template <class T>
-Image converted(Image image, ColorKind kind, int channels) {
+Image converted(Image image, ColorKind kind, int channels, const StackShape& stack) {
   if (channels == image.channels) return image;
   if (channels == 3 && kind != ColorKind::kStack) return rgb_of<T>(image, kind);
   if (channels == 1 && kind == ColorKind::kCmyk) return grey_of<T>(rgb_of<T>(image, kind), ColorKind::kRgb);
   if (channels == 1 && kind != ColorKind::kStack) return grey_of<T>(image, kind);
+  TSR_CHECK(stack.channels == 0, "expected {} channels (data.channels), the file gives {}: {}; set {}", channels,
+            image.channels, contents_of(stack), settings_for(stack, channels));
   fail("expected {} channels, the file has {}; set data.channels to {} or convert the file", channels, image.channels,
        image.channels);
 }
@@ -106,8 +109,17 @@ Image to_channels(Raster raster, int channels) {
   } else if (raster.bits < 8) {
     stretch(raster.image, raster.bits);
   }
-  if (raster.image.is_bytes()) return converted<uint8_t>(std::move(raster.image), raster.kind, channels);
-  return converted<float>(std::move(raster.image), raster.kind, channels);
+  if (raster.image.is_bytes()) return converted<uint8_t>(std::move(raster.image), raster.kind, channels, raster.stack);
+  return converted<float>(std::move(raster.image), raster.kind, channels, raster.stack);
+}
+
+void remove_colors(Image& image) {
+  std::visit(
+      [&]<class T>(std::vector<T>& pixels) {
+        for (T *at = pixels.data(), *end = at + pixels.size(); at != end; at += 3)
+          at[0] = at[1] = at[2] = luma(at[0], at[1], at[2]);
+      },
+      image.pixels);
 }
 
 }  // namespace tessera

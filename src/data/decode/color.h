@@ -9,4 +9,7 @@ namespace tessera {
 // 8-bit files. Throws Error when the file has other channels.
 Image to_channels(Raster raster, int channels);
 
+// Gives all three channels of an RGB image its luma.
+void remove_colors(Image& image);
+
 }  // namespace tessera

@@ -63,6 +63,7 @@ json state_json(const Checkpoint& checkpoint) {
   if (checkpoint.images.known()) j["images"] = checkpoint.images;
   j["format"] = 1;
   j["classes"] = {{"names", classes.names}, {"palette", classes.palette}};
+  if (classes.multi_label) j["classes"]["multi_label"] = true;
   return j;
 }
 
@@ -190,7 +191,8 @@ Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
     const json state = json::parse(get("state.json"));
     result.state = state_from_json(state);
     if (const auto evaluated = read_evaluated(folder, result.state.step)) result.state = *evaluated;
-    result.classes = {state.at("classes").at("names"), state.at("classes").at("palette")};
+    const json& classes = state.at("classes");
+    result.classes = {classes.at("names"), classes.at("palette"), classes.value("multi_label", false)};
     if (state.contains("samples")) result.samples = state.at("samples");  // older ones do not know it
     if (state.contains("images")) result.images = state.at("images");
     const auto config = get("config.yaml");

@@ -35,6 +35,34 @@ std::string named_best(const fs::path& folder) {
   return named ? best["checkpoint"].get<std::string>() : "";
 }
 
+std::optional<std::pair<fs::path, Checkpoint>> newest_undamaged(const fs::path& checkpoints) {
+  for (const fs::path& folder : complete_checkpoints(checkpoints)) {
+    try {
+      return std::pair(folder, read_checkpoint(folder));
+    } catch (const Error& e) {
+      log_warn("{}; trying the one before", e.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void check_is_folder(const fs::path& given) {
+  std::error_code error;
+  TSR_CHECK(fs::exists(given, error),
+            "no run or checkpoint at {}; expected a run folder such as runs/demo or runs/demo/checkpoints/step-...",
+            given.string());
+  TSR_CHECK_USAGE(
+      !fs::is_regular_file(given, error),
+      "{} is a file, a run or checkpoint folder was expected. A file of weights does not say which model it is of: name "
+      "a config for it, CONFIG model.pretrained={} in place of --weights",
+      given.string(), given.string());
+}
+
+[[noreturn]] void fail_without_checkpoint(const fs::path& given) {
+  fail("{} holds no complete checkpoint (looked in {} for step-* folders with a DONE file)", given.string(),
+       (given / "checkpoints").string());
+}
+
 }  // namespace
 
 CheckpointStore::CheckpointStore(fs::path folder, const CheckpointConfig& config, Access access)
@@ -99,14 +127,8 @@ void CheckpointStore::prune(const TrainState& state) const {
 }
 
 std::optional<Checkpoint> CheckpointStore::load_latest() const {
-  for (const fs::path& folder : complete_checkpoints(folder_)) {
-    try {
-      return read_checkpoint(folder);
-    } catch (const Error& e) {
-      log_warn("{}; trying the one before", e.what());
-    }
-  }
-  return std::nullopt;
+  auto found = newest_undamaged(folder_);
+  return found ? std::optional(std::move(found->second)) : std::nullopt;
 }
 
 void CheckpointStore::check_room(int64_t bytes_per_checkpoint) const {
@@ -133,9 +155,7 @@ bool holds_checkpoint(const fs::path& folder) {
 
 fs::path resolve_checkpoint(const fs::path& given) {
   std::error_code error;
-  TSR_CHECK(fs::exists(given, error),
-            "no run or checkpoint at {}; expected a run folder such as runs/demo or runs/demo/checkpoints/step-...",
-            given.string());
+  check_is_folder(given);
   if (is_complete_checkpoint(given)) return given;
   for (const fs::path& folder : {given / "checkpoints", given}) {
     if (fs::exists(folder / kBest, error)) {
@@ -145,8 +165,16 @@ fs::path resolve_checkpoint(const fs::path& given) {
     }
     if (const auto all = complete_checkpoints(folder); !all.empty()) return all.front();
   }
-  fail("{} holds no complete checkpoint (looked in {} for step-* folders with a DONE file)", given.string(),
-       (given / "checkpoints").string());
+  fail_without_checkpoint(given);
+}
+
+std::pair<fs::path, Checkpoint> load_newest(const fs::path& given) {
+  check_is_folder(given);
+  if (is_complete_checkpoint(given)) return {given, read_checkpoint(given)};
+  for (const fs::path& folder : {given / "checkpoints", given}) {
+    if (auto found = newest_undamaged(folder)) return std::move(*found);
+  }
+  fail_without_checkpoint(given);
 }
 
 }  // namespace tessera

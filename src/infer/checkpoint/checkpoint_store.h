@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "config/train_config.h"
 #include "infer/checkpoint/checkpoint.h"
@@ -46,6 +47,10 @@ class CheckpointStore {
 
 // Whether a folder of checkpoints holds a complete one.
 bool holds_checkpoint(const std::filesystem::path& folder);
+
+// The newest checkpoint of a run that is whole (damaged ones are reported and passed over), or `given` itself where that is a
+// checkpoint; and its folder. Throws Error with what was looked for.
+std::pair<std::filesystem::path, Checkpoint> load_newest(const std::filesystem::path& given);
 
 // The checkpoint that a user means by RUN, RUN/checkpoints/step-..., or RUN's best. Throws Error with what was looked for.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& given);

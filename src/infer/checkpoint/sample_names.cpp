@@ -30,7 +30,7 @@ void check_same_samples(const SampleNames& before, const SampleNames& now) {
   if (differ(before.train_hash, now.train_hash)) {
     fail_usage(
         "this would not resume the run but change it: its training samples have changed ({}). Put the data back as it was, or "
-        "train on from the run's weights in another run.dir with model.pretrained=CHECKPOINT/model.safetensors",
+        "go on with this data in a run of its own: in place of --resume, --from RUN and another run.name (or run.dir)",
         then_and_now(before.train, now.train));
   }
   if (differ(before.val_hash, now.val_hash))

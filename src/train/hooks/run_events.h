@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "config/experiment.h"
@@ -13,9 +14,10 @@ namespace tessera {
 struct RunInfo {
   const Experiment& experiment;
   std::filesystem::path folder;
-  Progress progress;      // step > 0 when resumed
+  Progress progress;      // step > 0 when resumed or gone on from another run
   int64_t last_step = 0;  // where this call ends: progress.total, or before it where RunOptions::stop_at says so
   bool resumed = false;
+  nlohmann::json came_from = {};  // what a new run goes on from: RunOrigin; else null
   int64_t num_parameters = 0;
   int64_t num_train = 0, num_val = 0;
   std::string device;

@@ -1,0 +1,70 @@
+"""A U-Net of ours in plain PyTorch: check_python_unet.py TESSERA. For each form of the model a short run is trained in float64 and exported with
+`export weights --with-python`; the module that lies beside the weights loads them strictly and must give the probabilities of `tessera predict`
+to 1e-6, of images whose sides are no multiple of anything. (The probabilities are written as float32.)"""
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+from PIL import Image
+
+FORMS = {
+    "plain": [],
+    "grey": ["data.channels=1", "data.normalize={mean: [0.4], std: [0.2]}"],
+    "bilinear": ["model.unet.up=bilinear", "model.unet.dropout=0.3"],
+    "dilated": ["model.unet.up=dilated", "model.unet.skips=inner", "model.unet.convs=[1,3,2]"],
+    "without batch norm": ["model.unet.batch_norm=false", "model.unet.bottleneck=24", "model.unet.convs=3"],
+    "dilated without batch norm": ["model.unet.up=dilated", "model.unet.batch_norm=false"],
+    "one logit": ["loss.terms=[bce]", "data.synthetic.kind=cells"],
+    "three heights": ["model.unet.channels=[4,6,10]", "model.unet.bottleneck=12"],
+}
+COMMON = ["data.type=synthetic", "data.synthetic.kind=shapes", "data.synthetic.num_classes=3", "data.synthetic.size=40", "data.train.count=8", "data.val.count=1",
+          "model.unet.channels=[4,8]", "train.duration=3ba", "train.batch_size=4", "train.norm_group=4", "train.precision=fp64", "optimizer.lr=0.05", "run.pictures=0",
+          "run.tensorboard=false", "eval.every=0ep", "train.device=cpu"]
+ALLOWED = 1e-6
+
+
+def run(*arguments):
+    done = subprocess.run([*map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"check_python_unet: {' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
+
+
+def module_of(path):
+    spec = importlib.util.spec_from_file_location("exported_unet", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def difference(tessera, folder, settings):
+    grey = any(text == "data.channels=1" for text in settings)
+    pixels = np.random.default_rng(3).integers(0, 256, (37, 53) if grey else (37, 53, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder / "image.png")
+    run(tessera, "train", *COMMON, *settings, f"run.dir={folder}/run")
+    run(tessera, "export", "weights", folder / "run", "-o", folder / "m.pth", "--with-python")
+    run(tessera, "predict", "-w", folder / "run", "--probabilities", "-o", folder / "out", folder / "image.png")
+    ours = np.load(folder / "out/image_probabilities.npy")
+    module = module_of(folder / "m.py")
+    with torch.no_grad():
+        theirs = module.probabilities(module.load()(module.prepare(pixels.reshape(37, 53, -1))))[0].numpy()
+    if ours.shape != theirs.shape or len(module.CLASSES) != len(ours):
+        raise SystemExit(f"check_python_unet: {settings}: {theirs.shape} in PyTorch, {ours.shape} here")
+    return np.abs(ours - theirs).max()
+
+
+def main(tessera):
+    torch.set_num_threads(2)
+    for name, settings in FORMS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found = difference(tessera, pathlib.Path(folder), settings)
+        if not found <= ALLOWED:
+            raise SystemExit(f"check_python_unet: {name}: probabilities differ by {found:.2e}, allowed {ALLOWED:.0e}")
+        print(f"U-Net in PyTorch, {name}: probabilities differ by {found:.1e}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
