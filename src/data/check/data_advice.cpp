@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/error.h"
 #include "core/parallel_map.h"
 #include "data/check/range_notes.h"
 #include "data/check/sample_choice.h"
@@ -73,8 +74,12 @@ DataAdvice advise_data(const Experiment& experiment, bool names_given, int threa
   advice.masks = masks_of(*files, chosen);
   advice.labels = advise_labels(advice.masks, given, names_given);
   if (advice.labels.needed || all_masks) {
-    advice.masks = {};
-    for (const Split split : {Split::kTrain, Split::kVal}) advice.masks.merge(masks_of_all(*open_files(given, split)));
+    advice.masks = masks_of_all(*files);
+    try {
+      advice.masks.merge(masks_of_all(*open_files(given, Split::kVal)));
+    } catch (const Error&) {
+      // Validation data that cannot be opened is told of where it is asked for.
+    }
     advice.labels = advise_labels(advice.masks, given, names_given);
   }
   advice.images = look_at_stored(*files, chosen, given, threads);

@@ -85,15 +85,15 @@ void MaskLook::merge(MaskLook&& from) {
   pixels += from.pixels;
   bits = std::max(bits, from.bits);
   too_many = too_many || from.too_many;
-  for (const auto& [value, pixels] : from.values) {
+  for (const auto& [value, count] : from.values) {
     too_many = too_many || (values.size() >= kMostValues && !values.contains(value));
-    if (!too_many || values.contains(value)) values[value] += pixels;
+    if (!too_many || values.contains(value)) values[value] += count;
   }
   with_objects += from.with_objects;
   values_in_masks += from.values_in_masks;
   pieces += from.pieces;
   numbered_from_1 += from.numbered_from_1;
-  for (const auto& [count, masks] : from.value_counts) value_counts[count] += masks;
+  for (const auto& [different, times] : from.value_counts) value_counts[different] += times;
 }
 
 void MaskLook::add(const RawMask& mask) {
