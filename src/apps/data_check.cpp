@@ -176,7 +176,7 @@ void print_files(const DataAdvice& advice, const DataConfig& given, const Readin
     fmt::print("images: {}{}\n", printable(describe_images(advice.images)),
                normalisation_text(advice.config.normalize, reading.decided));
   if (masks.masks > 0) {
-    const std::string expected = advice.labels.needed && !given.classes.empty()
+    const std::string expected = advice.config.classes.size() != given.classes.size() && !given.classes.empty()
                                      ? fmt::format(", where the config has {} classes", given.classes.size())
                                      : "";
     fmt::print("masks: {} {} in {} {}{}{}\n", masks.coloured ? "colours" : "values",

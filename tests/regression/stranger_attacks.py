@@ -184,7 +184,7 @@ class Flood:
 
 
 def drip(port, seconds):
-    """Fourteen callers that send single bytes as fast as they can, anew whenever they are dropped."""
+    """Fourteen callers that each send a single byte every millisecond, anew whenever they are dropped."""
     end, sent = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         callers = []
@@ -193,6 +193,7 @@ def drip(port, seconds):
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             callers.append(one)
         for _ in range(4000):  # as long as a first line may be
+            time.sleep(0.001)
             for one in callers:
                 try:
                     sent += one.send(b"a")

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/error.h"
 #include "core/parallel_map.h"
 #include "data/check/range_notes.h"
 #include "data/check/sample_choice.h"
@@ -16,13 +17,13 @@ namespace {
 
 // Opens the files of any config of pairs, also of one that says nothing of classes. Where classes overlap it must: they are the
 // names of files.
-DatasetPtr open_files(DataConfig config) {
+DatasetPtr open_files(DataConfig config, Split split) {
   if (config.type == SourceType::kPairs && !config.labels.multi) {
     config.labels = {};
     config.classes = {"any"};
     config.palette = {};
   }
-  return make_dataset(config, Split::kTrain);
+  return make_dataset(config, split);
 }
 
 std::vector<ImageLook> look_at_stored(const Dataset& dataset, const std::vector<int64_t>& samples, const DataConfig& config,
@@ -60,22 +61,30 @@ void advise_channels(const Experiment& experiment, DataAdvice& advice) {
 
 DataAdvice advise_data(const Experiment& experiment, bool names_given, int threads, bool all_masks) {
   const DataConfig& given = experiment.data;
-  const DatasetPtr files = open_files(given);
+  const DatasetPtr files = open_files(given, Split::kTrain);
   const std::vector<int64_t> chosen = choose_samples(*files, kSamplesLookedAt, experiment.train.seed);
-  const auto masks_of = [&](const std::vector<int64_t>& samples) {
-    return look_at_masks(*files, samples, static_cast<uint64_t>(given.max_pixels), given.exif_orientation, threads);
+  const auto masks_of = [&](const Dataset& dataset, const std::vector<int64_t>& samples) {
+    return look_at_masks(dataset, samples, static_cast<uint64_t>(given.max_pixels), given.exif_orientation, threads);
+  };
+  const auto masks_of_all = [&](const Dataset& dataset) {
+    std::vector<int64_t> all(static_cast<size_t>(dataset.size()));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    return masks_of(dataset, all);
   };
   DataAdvice advice;
   advice.labels.labels = given.labels;
   advice.labels.classes = given.classes;
   if (!given.labels.multi) {
-    advice.masks = masks_of(chosen);
+    advice.masks = masks_of(*files, chosen);
     advice.labels = advise_labels(advice.masks, given, names_given);
   }
-  if ((advice.labels.needed || all_masks) && std::ssize(chosen) < files->size()) {
-    std::vector<int64_t> all(static_cast<size_t>(files->size()));
-    std::iota(all.begin(), all.end(), int64_t{0});
-    advice.masks = masks_of(all);
+  if (!given.labels.multi && (advice.labels.needed || all_masks)) {
+    advice.masks = masks_of_all(*files);
+    try {
+      advice.masks.merge(masks_of_all(*open_files(given, Split::kVal)));
+    } catch (const Error&) {
+      // Validation data that cannot be opened is told of where it is asked for.
+    }
     advice.labels = advise_labels(advice.masks, given, names_given);
   }
   advice.images = look_at_stored(*files, chosen, given, threads);

@@ -21,8 +21,9 @@ struct DataAdvice {
   bool needed() const { return labels.needed || channels_needed; }
 };
 
-// Looks at some training samples; where their masks do not fit the config, at the masks of all, so that what is advised holds
-// for every one. names_given: see advise_labels. all_masks: look at those of all samples in any case.
+// Looks at some training samples; where their masks do not fit the config, at the masks of all and of
+// validation too, so that what is advised holds for every one. names_given: see advise_labels. all_masks: look at those of all
+// samples in any case.
 DataAdvice advise_data(const Experiment& experiment, bool names_given, int threads, bool all_masks = false);
 
 }  // namespace tessera

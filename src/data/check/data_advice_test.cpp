@@ -72,5 +72,17 @@ TEST(DataAdvice, LooksAtAllMasksWhereSomeDoNotFit) {
   EXPECT_EQ(advice.keys.at(0), "data.classes=[class_0,class_1,class_2,class_3,class_4]");
 }
 
+// Validation alone shows the third class: without it the command would train and then fail to measure.
+TEST(DataAdvice, MasksOfValidationHaveASay) {
+  const TempFolder folder;
+  for (const char* name : {"a", "b", "v"}) testing::write_image(folder / ("images/" + std::string(name) + ".png"));
+  testing::write_mask(folder / "masks/a.png", {4, 6}, 1);
+  testing::write_mask(folder / "masks/b.png", {4, 6}, 2);
+  testing::write_mask(folder / "masks/v.png", {4, 6}, 3);
+  write_file(folder / "val.txt", std::string_view("v\n"));
+  const Experiment experiment = load_experiment("", {"data.path=" + folder.path().string(), "data.val.list=val.txt"});
+  EXPECT_EQ(advise_data(experiment, false, 1).keys.at(0), "data.classes=[class_0,class_1,class_2,class_3]");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -69,27 +69,32 @@ std::map<int32_t, int64_t> as_colors(const std::map<int32_t, int64_t>& greys) {
   return colors;
 }
 
-void merge_look(MaskLook& to, MaskLook&& from) {
-  if (from.coloured != to.coloured) {
-    (to.coloured ? from : to).values = as_colors((to.coloured ? from : to).values);
-    to.coloured = true;
-  }
-  to.masks += from.masks;
-  to.pixels += from.pixels;
-  to.bits = std::max(to.bits, from.bits);
-  to.too_many = to.too_many || from.too_many;
-  for (const auto& [value, pixels] : from.values) {
-    to.too_many = to.too_many || (to.values.size() >= kMostValues && !to.values.contains(value));
-    if (!to.too_many || to.values.contains(value)) to.values[value] += pixels;
-  }
-  to.with_objects += from.with_objects;
-  to.values_in_masks += from.values_in_masks;
-  to.pieces += from.pieces;
-  to.numbered_from_1 += from.numbered_from_1;
-  for (const auto& [count, masks] : from.value_counts) to.value_counts[count] += masks;
-}
-
 }  // namespace
+
+void MaskLook::merge(MaskLook&& from) {
+  if (masks == 0) {
+    *this = std::move(from);
+    return;
+  }
+  if (from.coloured != coloured) {
+    MaskLook& grey = coloured ? from : *this;
+    grey.values = as_colors(grey.values);
+    coloured = true;
+  }
+  masks += from.masks;
+  pixels += from.pixels;
+  bits = std::max(bits, from.bits);
+  too_many = too_many || from.too_many;
+  for (const auto& [value, count] : from.values) {
+    too_many = too_many || (values.size() >= kMostValues && !values.contains(value));
+    if (!too_many || values.contains(value)) values[value] += count;
+  }
+  with_objects += from.with_objects;
+  values_in_masks += from.values_in_masks;
+  pieces += from.pieces;
+  numbered_from_1 += from.numbered_from_1;
+  for (const auto& [different, times] : from.value_counts) value_counts[different] += times;
+}
 
 void MaskLook::add(const RawMask& mask) {
   MaskLook one;
@@ -107,11 +112,7 @@ void MaskLook::add(const RawMask& mask) {
     one.numbered_from_1 = one.values.rbegin()->first == different ? 1 : 0;
     one.value_counts[different] = 1;
   }
-  if (masks == 0) {
-    *this = std::move(one);
-  } else {
-    merge_look(*this, std::move(one));
-  }
+  merge(std::move(one));
 }
 
 MaskLook look_at_masks(const Dataset& dataset, std::span<const int64_t> samples, uint64_t max_pixels, bool exif_orientation,
@@ -121,12 +122,7 @@ MaskLook look_at_masks(const Dataset& dataset, std::span<const int64_t> samples,
     return look_at_mask(dataset.mask_file(samples[static_cast<size_t>(i)]), max_pixels, exif_orientation);
   });
   while (auto look = looks.next()) {
-    if (!*look) continue;
-    if (all.masks == 0) {
-      all = std::move(**look);
-    } else {
-      merge_look(all, std::move(**look));
-    }
+    if (*look) all.merge(std::move(**look));
   }
   return all;
 }

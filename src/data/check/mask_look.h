@@ -27,6 +27,7 @@ struct MaskLook {
   std::map<int64_t, int64_t> value_counts;  // how many different values a mask has: in how many masks
 
   void add(const RawMask& mask);
+  void merge(MaskLook&& other);
 };
 
 // Reads the masks of these samples on `threads` threads; those that cannot be read have no say.
