@@ -1,4 +1,4 @@
-"""Pictures of what gpu_step.py and growth.py wrote: bench/chart.py step|growth RESULT... OUT.svg. Needs no package.
+"""Pictures of what gpu_step.py, growth.py and predict_memory.py wrote: bench/chart.py step|growth|memory RESULT... OUT.svg. Needs no package.
 
 Of several results each has its own models and axes; what a later one measured again replaces the earlier."""
 import json
@@ -88,13 +88,60 @@ def growth(result):
     return page(960, 415, parts)
 
 
+def memory(result):
+    """Peak memory of predict against the pixels of the image, beside the image itself; both axes as they are, so that constant is level."""
+    rows, x0, y0, width, height = [row for row in result["rows"] if row["side"] > 64], 70, 70, 560, 300
+    lines = {"whole": ("whole image (eval.window.size=0)", LINES[1]), "before": ("windows, before", "#6b7a90"), "auto": ("as it comes", LINES[0])}
+    most_pixels = max(row["side"] for row in rows) ** 2
+    points = {mode: sorted((row["side"] ** 2, row["peak_bytes"]) for row in rows if row["mode"] == mode) for mode in lines}
+    points["image"] = sorted({(row["side"] ** 2, row["image_bytes"]) for row in rows} | {(0, 0)})
+    top = math.ceil(max(value for line in points.values() for _, value in line) / 1e9)
+    step = max(1, top // 8)
+
+    def place(pixels, value):
+        return x0 + pixels / most_pixels * width, y0 + height - value / 1e9 / top * height
+
+    small = next((row["peak_bytes"] for row in result["rows"] if row["side"] == 64), 0)
+    parts = [text(20, 28, "Memory of predict", 17, weight="bold"),
+             text(20, 47, f"Peak of the process in GB; RGB images, U-Net of {', '.join(result['settings']['channels'])} channels trained on crops of "
+                          f"{result['settings']['crop']}; an image of 64 x 64 takes {small / 1e9:.2f} GB", 12, color="#52606d"),
+             f'<rect x="{x0}" y="{y0}" width="{width}" height="{height}" fill="none" stroke="#cbd2d9"/>']
+    for gb in range(0, top + 1, step):
+        _, y = place(0, gb * 1e9)
+        parts += [f'<line x1="{x0}" y1="{y:.1f}" x2="{x0 + width}" y2="{y:.1f}" stroke="#eef1f4"/>', text(x0 - 6, y + 4, gb, 11, "end")]
+    for side in sorted({row["side"] for row in rows}):
+        x, _ = place(side ** 2, 0)
+        parts += [f'<line x1="{x:.1f}" y1="{y0}" x2="{x:.1f}" y2="{y0 + height}" stroke="#eef1f4"/>']
+        if side >= 8000:
+            parts.append(text(x, y0 + height + 17, f"{side:,}²", 11, "middle"))
+    parts.append(text(x0 + width / 2, y0 + height + 38, "pixels of the image", 12, "middle"))
+    names = {"image": ("the image itself, decoded", "#b0b7c3"), **lines}
+    for mode, (name, color) in names.items():
+        if not points[mode]:
+            continue
+        path = [place(*point) for point in points[mode]]
+        dash = ' stroke-dasharray="5 4"' if mode == "image" else ""
+        parts.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in path)}" fill="none" stroke="{color}" stroke-width="2"{dash}/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>' for x, y in path if mode != "image"]
+    x = x0
+    for mode, (name, color) in names.items():
+        if points[mode]:
+            parts += [f'<circle cx="{x + 6}" cy="{y0 + height + 58}" r="5" fill="{color}"/>', text(x + 17, y0 + height + 62, name, 12)]
+            x += 30 + 6.6 * len(name)
+    return page(660, y0 + height + 80, parts)
+
+
 def main():
-    if len(sys.argv) < 4 or sys.argv[1] not in ("step", "growth"):
+    drawings = {"step": bars, "growth": growth, "memory": memory}
+    if len(sys.argv) < 4 or sys.argv[1] not in drawings:
         raise SystemExit(__doc__)
+    if sys.argv[1] == "memory":
+        pathlib.Path(sys.argv[-1]).write_text(memory(json.loads(pathlib.Path(sys.argv[2]).read_text())))
+        return
     results = [json.loads(pathlib.Path(path).read_text()) for path in sys.argv[2:-1]]
     rows = {(row["model"], row.get("axis"), row.get(row.get("axis"))): row for result in results for row in result["rows"]}
     result = {**results[0], "rows": list(rows.values())}
-    pathlib.Path(sys.argv[-1]).write_text(bars(result) if sys.argv[1] == "step" else growth(result))
+    pathlib.Path(sys.argv[-1]).write_text(drawings[sys.argv[1]](result))
 
 
 if __name__ == "__main__":

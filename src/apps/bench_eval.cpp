@@ -6,6 +6,7 @@
 
 #include "apps/bench_model.h"
 #include "core/background.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "data/batch/image_tensor.h"
@@ -90,6 +91,7 @@ void bench_eval(const EvalArguments& arguments) {
   experiment.train.precision = pick_precision(experiment.train.precision, device);
   const TorchSettings settings(experiment.train, device);
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
+  TSR_CHECK_USAGE(!data->classes().multi_label, "bench eval counts one class at each pixel; data.labels.multi is not for it");
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment, num_classes);
   model->to(device, parameter_type(experiment.train.precision));
@@ -114,8 +116,8 @@ void bench_eval(const EvalArguments& arguments) {
     const auto predicted = std::make_shared<Download>(predictor.class_maps(images));
     counting.start([&, predicted] {
       total = ConfusionMatrix(num_classes);
-      for (const ConfusionMatrix& own : count_images(batch.labels, predicted->wait(), num_classes))
-        total.add_counts(own.counts());
+      for (const EvalCounts& own : count_images(batch.labels, predicted->wait(), {.num_classes = num_classes}))
+        total.add_counts(own.pixels().counts());
     });
     if (device.is_cpu()) counting.wait();
   };

@@ -1,17 +1,23 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/command.h"
+#include "apps/data_check.h"
+#include "apps/data_report.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
 #include "core/printable.h"
-#include "core/progress_bar.h"
+#include "core/secrets.h"
 #include "data/batch/sampler.h"
-#include "data/datasets/data_check.h"
+#include "data/check/data_look.h"
+#include "data/check/range_notes.h"
+#include "data/check/sample_choice.h"
+#include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/decode/png_writer.h"
+#include "data/draw/class_overlay.h"
 #include "data/draw/overlay.h"
 #include "data/transforms/make_pipeline.h"
 #include "data/transforms/resample.h"
@@ -26,87 +32,29 @@ constexpr size_t kNamesShown = 10;
 struct DataArguments {
   ConfigArguments config;
   std::string split = "both", output = "browse.html";
-  bool json = false, nuls = false;
+  bool json = false, all = false, nuls = false;
   int64_t count = 12, augmented = 3;
 };
 
 std::vector<Split> splits_of(const DataArguments& arguments) {
   if (arguments.split == "train") return {Split::kTrain};
   if (arguments.split == "val") return {Split::kVal};
+  if (arguments.split == "test") return {Split::kTest};
   return {Split::kTrain, Split::kVal};
 }
 
-DataReport examine(const Dataset& dataset, const DataConfig& config, Split split) {
-  ProgressBar bar(std::string(name_of(split)), dataset.size());
-  return check_dataset(dataset, loader_threads(config.threads, 1), [&](int64_t done) { bar.update(done); });
-}
-
-nlohmann::json to_json(const DataReport& report, const ClassTable& classes) {
-  nlohmann::json faults = nlohmann::json::array();
-  for (const SampleFault& fault : report.faults) faults.push_back({{"id", fault.id}, {"reason", fault.reason}});
-  return {{"checked", report.checked},
-          {"faults", faults},
-          {"warnings", report.warnings},
-          {"classes", classes.names},
-          {"pixels_per_class", report.pixels_per_class},
-          {"images_per_class", report.images_per_class},
-          {"ignored_pixels", report.ignored_pixels},
-          {"sizes", report.sizes},
-          {"mean", report.mean},
-          {"std", report.std},
-          {"suggested_class_weights", report.suggested_class_weights}};
-}
-
-// Images that training sees and validation measures on: the scores would be too good.
-void print_shared(const std::vector<std::pair<std::string, std::string>>& shared, size_t samples) {
-  if (shared.empty()) return;
-  fmt::print("note: {} of {} val images are also in train, so val measures what was learned by heart:\n", shared.size(),
-             samples);
-  for (size_t i = 0; i < std::min(shared.size(), kNamesShown); ++i) {
-    fmt::print("  {} of train is {} of val\n", printable(shared[i].first), printable(shared[i].second));
-  }
-  if (shared.size() > kNamesShown) fmt::print("  and {} more\n", shared.size() - kNamesShown);
-}
-
-nlohmann::json to_json(const std::vector<std::pair<std::string, std::string>>& shared) {
-  nlohmann::json all = nlohmann::json::array();
-  for (const auto& [train, val] : shared) all.push_back({{"train", train}, {"val", val}});
-  return all;
-}
-
-int check(const DataArguments& arguments) {
-  const Experiment experiment = arguments.config.load();
-  nlohmann::json all;
-  std::vector<DataReport> reports;
-  size_t faults = 0;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
-    if (reports.empty()) dataset->check_labels();  // of train, where both are asked for: val may be too small to tell
-    const DataReport& report = reports.emplace_back(examine(*dataset, experiment.data, split));
-    faults += report.faults.size();
-    if (arguments.json) {
-      all[std::string(name_of(split))] = to_json(report, dataset->classes());
-      continue;
-    }
-    fmt::print("{}: {} samples, {} unusable\n", name_of(split), report.checked, report.faults.size());
-    for (const SampleFault& fault : report.faults) fmt::print("  {}: {}\n", printable(fault.id), printable(fault.reason));
-    for (const std::string& warning : report.warnings) fmt::print("  note: {}\n", printable(warning));
-  }
-  if (reports.size() == 2) {
-    const auto shared = shared_images(reports[0], reports[1]);
-    if (arguments.json) {
-      all["shared_images"] = to_json(shared);
-    } else {
-      print_shared(shared, reports[1].images.size());
-    }
-  }
-  if (arguments.json) fmt::print("{}\n", json_text(all, 2));
-  return faults == 0 ? 0 : 1;
+std::vector<OpenSplit> open_splits(const DataArguments& arguments, const DataConfig& config) {
+  std::vector<OpenSplit> open;
+  for (const Split split : splits_of(arguments)) open.push_back({split, make_dataset(config, split)});
+  TSR_CHECK(
+      arguments.split != "test" || open[0].data->size() > 0,
+      "there is no test split: no folder is called test, and data.test names none; set data.test.images and data.test.masks, "
+      "or data.test.list");
+  return open;
 }
 
 void print_stats(const DataReport& report, const ClassTable& classes) {
-  int64_t labelled = 0;
-  for (const int64_t pixels : report.pixels_per_class) labelled += pixels;
+  const int64_t labelled = report.labelled_pixels;
   fmt::print("  {:<28} {:>14} {:>8} {:>8} {:>8}\n", "class", "pixels", "share", "images", "weight");
   for (size_t c = 0; c < classes.names.size(); ++c) {
     fmt::print("  {:<28} {:>14} {:>7.2f}% {:>8} {:>8.3f}\n", printable(classes.names[c]), report.pixels_per_class[c],
@@ -122,15 +70,16 @@ void print_stats(const DataReport& report, const ClassTable& classes) {
 // 1 when a split has samples and none of them can be used: there is nothing to count then.
 int stats(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  announce_data(experiment.data, open);
   nlohmann::json all;
   int code = 0;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  for (const auto& [split, dataset] : open) {
     const ClassTable& classes = dataset->classes();
     const DataReport report = examine(*dataset, experiment.data, split);
     if (report.images.empty() && report.checked > 0) code = 1;
     if (arguments.json) {
-      all[std::string(name_of(split))] = to_json(report, classes);
+      all[std::string(name_of(split))] = report_json(report, classes);
       continue;
     }
     fmt::print("{}: {} usable samples of {}{}\n", name_of(split), report.images.size(), report.checked,
@@ -155,17 +104,29 @@ Image small(const Image& image) {
 }
 
 Image drawn(const Sample& sample, const ClassTable& classes, float alpha) {
-  return small(overlay(to_display(sample.image), *sample.labels, classes.palette, alpha));
+  if (!sample.labels) return small(to_display(sample.image));
+  return small(draw_classes(to_display(sample.image), *sample.labels, classes, alpha));
+}
+
+// As training would decide, so that the pictures show what it sees; with what there is to say about the values.
+void decide_normalisation(const Dataset& dataset, Experiment& experiment) {
+  const DataLook look =
+      look_at_data(dataset, kSamplesLookedAt, experiment.train.seed, loader_threads(experiment.data.threads, 1));
+  experiment.data.normalize = decided_normalize(experiment.data, facts_of(look.images));
+  if (!look.images.empty()) fmt::print("images: {}\n", printable(describe_images(look.images)));
+  for (const std::string& note : range_notes(look.images, experiment.data.normalize)) fmt::print("note: {}\n", printable(note));
 }
 
 void browse(const DataArguments& arguments) {
-  const Experiment experiment = arguments.config.load();
+  Experiment experiment = arguments.config.load();
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  announce_data(experiment.data, open);
   std::vector<SheetRow> rows;
   std::vector<Image> strips;
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
-    const Pipeline pipeline = make_pipeline(experiment.data, split);
+  for (const auto& [split, dataset] : open) {
     const uint64_t seed = experiment.train.seed;
+    if (rows.empty()) decide_normalisation(*dataset, experiment);
+    const Pipeline pipeline = make_pipeline(experiment.data, split);
     const Rng pick(seed, Stream::kSelect, static_cast<uint64_t>(split));
     for (const int64_t index : draw_distinct(dataset->size(), arguments.count, pick)) {
       SheetRow row{dataset->id(index), std::string(name_of(split)), {}};
@@ -177,8 +138,10 @@ void browse(const DataArguments& arguments) {
       try {
         const Sample sample = dataset->get(index);
         add("image", small(to_display(sample.image)));
-        add("mask", drawn(sample, dataset->classes(), 1.0F));
-        add("overlay", drawn(sample, dataset->classes(), 0.45F));
+        if (sample.labels) {
+          add("mask", drawn(sample, dataset->classes(), 1.0F));
+          add("overlay", drawn(sample, dataset->classes(), 0.45F));
+        }
         for (int64_t epoch = 0; epoch < (split == Split::kTrain ? arguments.augmented : 1); ++epoch) {
           Sample changed = sample;
           run_pipeline(pipeline, changed, seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(index));
@@ -186,7 +149,7 @@ void browse(const DataArguments& arguments) {
               drawn(changed, dataset->classes(), 0.45F));
         }
       } catch (const BadSample& e) {
-        row.note += ": unusable: " + e.reason();
+        row.note += ": unusable: " + without_secrets(e.reason());
       }
       rows.push_back(std::move(row));
       if (!strip.empty()) strips.push_back(join_horizontally(strip, 4));
@@ -202,8 +165,9 @@ void browse(const DataArguments& arguments) {
 
 void list(const DataArguments& arguments) {
   const Experiment experiment = arguments.config.load();
-  for (const Split split : splits_of(arguments)) {
-    const DatasetPtr dataset = make_dataset(experiment.data, split);
+  const std::vector<OpenSplit> open = open_splits(arguments, experiment.data);
+  warn_of_left_out(open);
+  for (const auto& [split, dataset] : open) {
     for (int64_t i = 0; i < dataset->size(); ++i) {
       const std::string id = dataset->id(i);
       if (arguments.nuls) {
@@ -224,15 +188,19 @@ void add_data(CLI::App& app, int& exit_code) {
     auto arguments = std::make_shared<DataArguments>();
     CLI::App* sub = command->add_subcommand(name, help);
     arguments->config.add_to(*sub);
-    sub->add_option("--split", arguments->split, "train, val or both")
-        ->check(CLI::IsMember({"train", "val", "both"}))
+    sub->add_option("--split", arguments->split, "train, val, test, or both: train and val")
+        ->check(CLI::IsMember({"train", "val", "test", "both"}))
         ->capture_default_str();
     return std::pair(sub, arguments);
   };
   {
-    auto [sub, arguments] = add("check", "read every sample and list what cannot be used; exit code 1 if there is any");
+    auto [sub, arguments] = add("check", "read every sample, list what cannot be used, and print the command to train with");
     sub->add_flag("--json", arguments->json, "print as JSON");
-    sub->callback([a = arguments, &exit_code] { exit_code = check(*a); });
+    sub->add_flag("--all", arguments->all, "list every unusable sample, also where many have the same fault");
+    sub->footer(
+        "A folder of images and masks needs no settings: what is missing is found by a look at the files and is part of the "
+        "command. Exit code 2: the config has to be changed for these files; 1: some samples cannot be used.");
+    sub->callback([a = arguments, &exit_code] { exit_code = check_data({a->config, splits_of(*a), a->json, a->all}); });
   }
   {
     auto [sub, arguments] =

@@ -5,6 +5,7 @@
 #include "apps/model_arguments.h"
 #include "apps/output_file.h"
 #include "apps/ranks.h"
+#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
@@ -12,20 +13,31 @@
 #include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
+#include "data/check/data_look.h"
+#include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
 #include "infer/data_notes.h"
+#include "infer/eval_metrics.h"
 #include "infer/evaluator.h"
+#include "infer/other_images.h"
 #include "infer/rank_consensus.h"
 
 namespace tessera {
 namespace {
 
+constexpr int64_t kImagesCompared = 8;  // with those of training
+
 struct EvalArguments {
   ModelArguments model;
-  std::string output;
+  std::string output, split = "val";
   std::vector<std::string> words;  // CONFIG, key=value ...
   bool json = false, on_train = false;
   RankArguments ranks;
+
+  Split measured() const {
+    if (on_train || split == "train") return Split::kTrain;
+    return split == "test" ? Split::kTest : Split::kVal;
+  }
 
   void sort_words();
 };
@@ -42,15 +54,39 @@ void EvalArguments::sort_words() {
   }
 }
 
-void print_table(const TrainedModel& trained, const EvalResult& result) {
-  fmt::print("{:<28} {:>8} {:>8} {:>8} {:>12}\n", "class", "IoU", "acc", "dice", "pixels");
-  for (size_t c = 0; c < trained.classes.names.size(); ++c) {
-    const auto& score = result.report.classes[c];
-    fmt::print("{:<28} {:>8.4f} {:>8.4f} {:>8.4f} {:>12}\n", printable(trained.classes.names[c]), score.iou, score.accuracy,
-               score.dice, score.pixels);
+void print_classes(const ClassTable& classes, const EvalResult& result) {
+  const bool boundaries = !result.boundaries.empty();
+  fmt::print("{:<28} {:>8} {:>9} {:>8} {:>8}{} {:>12}\n", "class", "IoU", "precision", "recall", "F1",
+             boundaries ? "  boundary IoU" : "", "pixels");
+  for (size_t c = 0; c < classes.names.size(); ++c) {
+    const ClassScore& score = result.report.classes[c];
+    fmt::print("{:<28} {:>8.4f} {:>9.4f} {:>8.4f} {:>8.4f}", printable(classes.names[c]), score.iou, score.precision,
+               score.accuracy, score.dice);
+    if (boundaries) fmt::print(" {:>13.4f}", result.boundaries[c].iou());
+    fmt::print(" {:>12}\n", score.pixels);
   }
   fmt::print("\n");
-  for (const auto& [name, value] : named_values(result.report)) fmt::print("{:<28} {:.6f}\n", name, value);
+}
+
+void print_objects(const ClassTable& classes, const EvalResult& result) {
+  if (result.objects.empty()) return;
+  fmt::print("{:<28} {:>8} {:>9} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8}\n", "objects of", "labelled", "predicted", "matched",
+             "precision", "recall", "F1", "SQ", "PQ");
+  for (size_t c = 0; c < classes.names.size(); ++c) {
+    if (!result.object_classes[c]) continue;
+    const ObjectCounts& counts = result.objects[c];
+    const ClassCounts& found = counts.found;
+    fmt::print("{:<28} {:>8} {:>9} {:>8} {:>9.4f} {:>8.4f} {:>8.4f} {:>8.4f} {:>8.4f}\n", printable(classes.names[c]),
+               found.labelled(), found.predicted(), found.tp, found.precision(), found.recall(), found.f1(),
+               counts.segmentation_quality(), counts.panoptic_quality());
+  }
+  fmt::print("\n");
+}
+
+void print_table(const ClassTable& classes, const EvalResult& result) {
+  print_classes(classes, result);
+  print_objects(classes, result);
+  for (const auto& [name, value] : mean_metrics(result)) fmt::print("{:<28} {:.6f}\n", name, value);
   fmt::print("{:<28} {} ({} bad left out)\n", "images", result.num_images, result.num_bad);
   if (!result.windows_for_memory.empty()) fmt::print("{:<28} {}\n", "for want of memory", result.windows_for_memory);
 }
@@ -60,9 +96,33 @@ void warn_of_other_images(const TrainedModel& trained, const Dataset& val, const
   const auto& overrides = arguments.model.overrides;
   const bool other_data =
       std::any_of(overrides.begin(), overrides.end(), [](const auto& text) { return text.starts_with("data."); });
-  if (arguments.on_train || other_data) return;
+  if (arguments.measured() != Split::kVal || other_data) return;
   if (const std::string how = other_val_samples(trained.samples, val); !how.empty())
     log_warn("the validation images are not those of the run ({}); it may have been trained on some of them", how);
+}
+
+// What to do where a split has no image.
+std::string_view way_out(Split split) {
+  switch (split) {
+    case Split::kTrain: return "the training split has no image; check data.path, data.train.list and data.val_share";
+    case Split::kVal:
+      return "the validation split has no image; set data.val_share above 0, data.val.list or data.val.images (eval takes them "
+             "as key=value), or measure on the training images with --split train";
+    case Split::kTest: break;
+  }
+  return "the test split has no image: the data has no folder called test; set data.test.images and data.test.masks, or "
+         "data.test.list (eval takes them as key=value)";
+}
+
+DatasetPtr open_data(const DataConfig& config, Split split) {
+  DatasetPtr dataset = make_dataset(config, split);
+  TSR_CHECK(dataset->size() > 0, "there is nothing to evaluate: {}", way_out(split));
+  TSR_CHECK(dataset->origin().labelled,
+            "the {0} split ({1}) has no masks to compare with; `tessera predict` applies the model to its images. Where it has "
+            "some, name both folders: data.{0}.images and data.{0}.masks",
+            name_of(split), dataset->origin().text);
+  dataset->check_labels();
+  return dataset;
 }
 
 void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {
@@ -70,18 +130,21 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   const TrainedModel trained = arguments.model.load(device);
   const Experiment& experiment = trained.experiment;
   if (world.is_first()) log_info("{}", trained.title());
-  const DatasetPtr dataset = make_dataset(experiment.data, arguments.on_train ? Split::kTrain : Split::kVal);
-  TSR_CHECK(dataset->size() > 0, "there is nothing to evaluate: {}",
-            arguments.on_train
-                ? "the training split has no image; check data.path, data.train.list and data.val_share"
-                : "the validation split has no image; set data.val_share above 0, data.val.list or data.val.images "
-                  "(eval takes them as key=value), or measure on the training images with --train-split");
-  dataset->check_labels();
-  if (world.is_first()) warn_of_other_images(trained, *dataset, arguments);
+  const Split split = arguments.measured();
+  const DatasetPtr dataset = open_data(experiment.data, split);
+  if (world.is_first()) {
+    announce_data(experiment.data, {{split, dataset}});
+    warn_of_other_images(trained, *dataset, arguments);
+    const DataLook look = look_at_data(*dataset, kImagesCompared, experiment.train.seed,
+                                       loader_threads(experiment.data.threads, world.spec.local_world_size));
+    const ImageFacts facts = facts_of(look, *dataset, experiment.data, experiment.train.seed);
+    if (const std::string how = unlike_training(trained.images, facts); !how.empty())
+      log_warn("the images are not like those of training: {}", how);
+  }
   TSR_CHECK(dataset->classes().names == trained.classes.names,
             "the model knows {} classes and the data has {}, or their names differ; use the data it was trained for",
             trained.classes.size(), dataset->classes().size());
-  Evaluator evaluator(experiment, dataset, world);
+  Evaluator evaluator(experiment, dataset, world, split == Split::kTest ? Split::kTest : Split::kVal);
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("eval", evaluator.own_images());
   enter_phase(RankPhase::kEvaluating);
@@ -98,7 +161,7 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   if (arguments.json) {
     fmt::print("{}\n", json_text(fields, 2));
   } else {
-    print_table(trained, result);
+    print_table(trained.classes, result);
   }
   // Last: where it fails, what was measured has been said.
   if (!arguments.output.empty()) write_file(arguments.output, json_text(fields, 2));
@@ -111,18 +174,26 @@ void add_eval(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("eval", "measure a trained model on its validation data");
   arguments->model.add_to(*command);
   arguments->ranks.add_to(*command);
-  command->add_flag("--train-split", arguments->on_train,
-                    "measure on the training images instead (with the validation transforms)");
+  CLI::Option* split = command
+                           ->add_option("--split", arguments->split,
+                                        "images to measure on: train, val or test (train with the validation transforms)")
+                           ->check(CLI::IsMember({"train", "val", "test"}))
+                           ->capture_default_str();
+  command->add_flag("--train-split", arguments->on_train, "the same as --split train")->excludes(split);
   command->add_flag("--json", arguments->json, "print the result as JSON");
   command->add_option("-o,--output", arguments->output, "also write the JSON to this file");
   command
-      ->add_option("words", arguments->words,
-                   "a config, where it is no run that is measured; values to set: eval.flip=true eval.scales=[0.75,1,1.25] "
-                   "data.path=...")
+      ->add_option(
+          "words", arguments->words,
+          "a config, where it is no run that is measured; values to set: eval.flip=true eval.metrics=[boundary,objects] "
+          "data.path=...")
       ->option_text("[CONFIG] key=value ...");
-  command->footer(
-      "A run:           tessera eval -w runs/cells eval.flip=true\n"
-      "Anyone's weights: tessera eval pspnet/r50_ade20k_80k model.pretrained=pspnet.pth data.path=ADEChallengeData2016");
+  command->footer([] {
+    return "A run:            tessera eval -w runs/cells eval.flip=true\n"
+           "Anyone's weights: tessera eval pspnet/r50_ade20k_80k model.pretrained=pspnet.pth "
+           "data.path=ADEChallengeData2016\n\n" +
+           metric_help();
+  });
   command->callback([arguments, &exit_code] {
     arguments->sort_words();
     const Experiment experiment = arguments->model.experiment();

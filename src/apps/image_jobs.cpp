@@ -12,14 +12,10 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/datasets/pair_matching.h"
 
 namespace tessera {
 namespace {
-
-bool is_image_name(const fs::path& path) {
-  static const std::set<std::string> known{".jpg", ".jpeg", ".png", ".tif", ".tiff"};
-  return known.count(lower(path.extension().string())) > 0;
-}
 
 std::vector<ImageJob> matches(const std::string& input) {
   std::vector<ImageJob> jobs;
@@ -27,7 +23,7 @@ std::vector<ImageJob> matches(const std::string& input) {
   if (fs::is_directory(input, error)) {
     // By the text of the paths: fs::relative would follow a linked image out of the folder, and its result with it.
     for (const fs::path& file : list_files(input)) {
-      if (is_image_name(file)) jobs.push_back({file, file.lexically_relative(input).replace_extension()});
+      if (is_image_file(file)) jobs.push_back({file, file.lexically_relative(input).replace_extension()});
     }
   } else if (fs::exists(input, error)) {
     jobs.push_back({input, fs::path(input).stem()});
@@ -148,7 +144,8 @@ std::vector<ImageJob> collect_image_jobs(const std::vector<std::string>& inputs,
     }
   }
   if (jobs.empty())
-    fail_usage("no images found; expected .jpg, .png or .tif files, folders of them, or a list on stdin with '-'");
+    fail_usage("no images found; expected files ending in {}, folders of them, or a list on stdin with '-'",
+               image_extensions());
   keep_extensions(jobs, suffixes);
   number_the_rest(jobs, suffixes);
   return jobs;

@@ -27,7 +27,7 @@ int64_t logits_of(const ModelsArguments& arguments, const Experiment& experiment
   if (arguments.classes > 0) return arguments.classes;
   const std::optional<int> of_data = class_count(experiment.data);
   const int64_t classes = experiment.model.num_classes > 0 ? experiment.model.num_classes : of_data.value_or(0);
-  return classes > 0 ? logit_channels(experiment.loss, static_cast<int>(classes)) : kUsualClasses;
+  return classes > 0 ? logit_channels(experiment.loss, static_cast<int>(classes), experiment.data.labels.multi) : kUsualClasses;
 }
 
 // name: a registered model, or a config that describes one: a file, or a built-in one by its whole name, which has a '/'.

@@ -10,6 +10,7 @@
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/load_budget.h"
 #include "core/log.h"
 #include "core/new_file.h"
 #include "core/parallel_map.h"
@@ -17,15 +18,22 @@
 #include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
+#include "data/batch/stored_pixels.h"
+#include "data/datasets/class_table.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pairs.h"
 #include "data/decode/decode.h"
 #include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
+#include "infer/other_images.h"
 #include "infer/too_large.h"
 
 namespace tessera {
 namespace {
+
+// Images that are read ahead take no more memory than this together; before one is read its size is guessed by its file's.
+constexpr int64_t kBytesAhead = int64_t{1} << 30;
+constexpr int64_t kBytesOfFileByte = 8;
 
 struct PredictArguments {
   ModelArguments model;
@@ -35,11 +43,16 @@ struct PredictArguments {
 };
 
 struct Loaded {
-  Image original = {};  // for an overlay
-  Sample sample = {};
+  std::shared_ptr<const StoredImage> original = {};  // where pictures are drawn on it
+  ImageGroup image = {};
   std::string error = {};
-  bool again = false;  // there was no memory for it beside others
+  ImageFacts facts = {};  // of the first images
+  bool again = false;     // there was no memory for it beside others
 };
+
+int64_t bytes_of(const Loaded& loaded) {
+  return loaded.error.empty() && !loaded.again ? static_cast<int64_t>(loaded.image.pixels.nbytes()) : 0;
+}
 
 // The number, among the images of all ranks, of a rank's own.
 int64_t job_number(const World& world, size_t own) {
@@ -83,6 +96,37 @@ void check_masks_are_kept(const DataConfig& data, const fs::path& output) {
   }
 }
 
+// An even choice of about a million pixels: enough to tell what an image is like, however large it is.
+Image thinned(const StoredImage& image) {
+  constexpr size_t kPixels = size_t{1} << 20;
+  const size_t pixels = static_cast<size_t>(image.height) * static_cast<size_t>(image.width), step = pixels / kPixels + 1;
+  const auto channels = static_cast<size_t>(image.channels);
+  Image chosen(1, static_cast<int>((pixels + step - 1) / step), image.channels);
+  chosen.max_value = image.max_value;
+  std::visit(
+      [&]<class T>(const std::vector<T>& values) {
+        using Kept = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, float>;
+        std::vector<Kept> kept;
+        for (size_t i = 0; i < pixels; i += step) {
+          for (size_t c = 0; c < channels; ++c) kept.push_back(static_cast<Kept>(values[i * channels + c]));
+        }
+        chosen.pixels = std::move(kept);
+      },
+      image.pixels);
+  return chosen;
+}
+
+// What an image is like: as the model reads it, with the channels of its file, which a model of one channel does not see.
+ImageFacts facts_of_file(const std::vector<uint8_t>& bytes, const Image& image, const DataConfig& data) {
+  const ImageLook read = look_at_image("", image);
+  ImageFacts facts = facts_of(std::span(&read, 1));
+  if (data.channels != 1) return facts;
+  DecodeOptions options = decode_options(data);
+  options.channels = 0;
+  facts.channels = thinned(decode_stored(bytes, options)).channels;
+  return facts;
+}
+
 // Returns how many images of all ranks could not be read or do not fit into memory.
 int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
   const std::vector<ImageJob> jobs = own_jobs(world, arguments);
@@ -103,31 +147,64 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   if (world.is_first()) log_info("{}: {} {} to {}", trained.title(), total, plural(total, "image"), arguments.results.folder);
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
-  const Predictor predictor = trained.predictor();
+  Predictor predictor = trained.predictor();
+  ResultWriter writer(arguments.results, trained.classes, background_class(trained.classes.names, data.labels.binary));
   const int threads = loader_threads(data.threads, world.spec.local_world_size);
+  ImageWatch watch(trained.images);
+  const bool draws = arguments.results.draws();
+  const auto load_image = [&](const std::vector<uint8_t>& bytes, int64_t number, bool compared) {
+    Loaded loaded;
+    StoredImage image;
+    Placement placement;
+    if (pipeline.empty() && world.size() == 1) {
+      // Nothing is done to the whole image: it stays as its file has it, and windows are converted one by one.
+      image = decode_stored(bytes, decode_options(data));
+      placement = whole_image(image.size());
+      if (compared) loaded.facts = facts_of_file(bytes, thinned(image), data);
+    } else {
+      Image decoded = decode_image(bytes, decode_options(data));
+      if (compared) loaded.facts = facts_of_file(bytes, decoded, data);
+      if (draws && !pipeline.empty()) loaded.original = std::make_shared<const StoredImage>(decoded);
+      placement = whole_image(decoded.size());
+      Sample sample{"", std::move(decoded), std::nullopt, placement};
+      run_pipeline(pipeline, sample, trained.experiment.train.seed, 0, static_cast<uint64_t>(number));
+      placement = sample.placement;
+      image = StoredImage(std::move(sample.image));
+    }
+    const auto processed = std::make_shared<const StoredImage>(std::move(image));
+    if (draws && pipeline.empty()) loaded.original = processed;
+    loaded.image = {stored_tensor(processed), processed->max_value, {placement}, data.channels};
+    return loaded;
+  };
   const auto load = [&](int64_t i) {
     Loaded loaded;
     try {
       const ImageJob& job = jobs[static_cast<size_t>(i)];
-      Image image = decode_image(read_bytes(job.image), decode_options(data));
-      const Size size = image.size();
-      if (arguments.results.overlay) loaded.original = image;
-      loaded.sample = {job.name.string(), std::move(image), std::nullopt, whole_image(size)};
-      run_pipeline(pipeline, loaded.sample, trained.experiment.train.seed, 0,
-                   static_cast<uint64_t>(job_number(world, static_cast<size_t>(i))));
+      loaded = load_image(read_bytes(job.image), job_number(world, static_cast<size_t>(i)), watch.wants(i));
     } catch (const Error& e) {
       loaded.error = e.what();
     }
     return loaded;
   };
+  LoadBudget budget(kBytesAhead);
   ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {
+    std::error_code unknown;  // a file that is not there is an error of its own, later
+    const auto size = static_cast<int64_t>(fs::file_size(jobs[static_cast<size_t>(i)].image, unknown));
+    budget.enter(i, unknown ? 0 : kBytesOfFileByte * size);
+    Loaded loaded;
     try {
-      return load(i);
+      loaded = load(i);
     } catch (const std::exception& e) {
       if (why_too_large(e).empty()) throw;
-      return Loaded{.again = true};
+      loaded.again = true;
     }
+    budget.resize(i, bytes_of(loaded));
+    return loaded;
   });
+  const struct BudgetAtEnd {
+    LoadBudget& budget;
+    ~BudgetAtEnd() { budget.open(); }
+  } at_end{budget};  // ends before `loads`, which joins its threads
   const auto load_alone = [&](int64_t i) {
     release_kept_memory();
     try {
@@ -138,47 +215,57 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
       return Loaded{.error = why + " while it was read"};
     }
   };
-  const auto find = [&](const Loaded& loaded) -> std::optional<ImageResults> {
+  const auto find = [&](const Loaded& loaded, const ImageJob& job) -> std::optional<ImageResults> {
     try {
-      return find_results(predictor, group_of(loaded.sample), arguments.results.probabilities);
+      return find_results(predictor, loaded.image, arguments.results.probabilities);
     } catch (const TooLarge& e) {
-      log_error("{}: {}", printable(loaded.sample.id), e.what());
+      log_error("{}: {}", printable(job.name.string()), e.what());
       return std::nullopt;
     }
   };
   int64_t failed = 0;
   SharedImages shared(world.control, total);  // at most one is this rank's, its last
-  std::optional<Image> shared_original;       // of that one
+  std::optional<Loaded> shared_own;           // that one
   std::optional<ProgressBar> bar;
   if (world.is_first()) bar.emplace("predict", static_cast<int64_t>(jobs.size()));
+  int64_t at = 0;  // image
+  predictor.watch_windows([&](int64_t done, int64_t all) {
+    if (bar)
+      bar->update(at, fmt::format("window {}/{} of {}", done, all, printable(jobs[static_cast<size_t>(at)].name.string())));
+  });
   for (size_t i = 0; i < jobs.size(); ++i) {
-    note_sample(static_cast<int64_t>(i));
+    at = static_cast<int64_t>(i);
+    note_sample(at);
     Loaded loaded = loads.next().value();
     if (loaded.again) loaded = load_alone(static_cast<int64_t>(i));
-    const Image& image = loaded.sample.image;
+    if (const std::string odd = watch.look(jobs[i].image.string(), loaded.facts); !odd.empty()) log_warn("{}", odd);
     if (!loaded.error.empty()) {
       ++failed;
       log_error("{}: {}", printable(jobs[i].image.string()), printable(loaded.error));
-    } else if (shared.wants(job_number(world, i), predictor, image.height, image.width)) {
+    } else if (shared.wants(job_number(world, i), predictor, loaded.image.height(), loaded.image.width())) {
       log_info("{}: its windows are shared by {} ranks", printable(jobs[i].image.string()), world.size());
-      shared.add(group_of(loaded.sample));
-      shared_original = std::move(loaded.original);
+      shared.add(loaded.image);
+      shared_own = std::move(loaded);
     } else {
-      const std::optional<ImageResults> results = find(loaded);
+      const std::optional<ImageResults> results = find(loaded, jobs[i]);
+      loaded.image = {};  // only its picture may still be wanted
       if (results) {
-        write_results(arguments.results, trained.classes, jobs[i], loaded.original, *results);
+        writer.write(jobs[i], loaded.original.get(), *results);
       } else {
         ++failed;
       }
     }
-    if (bar && !shared_original) bar->update(static_cast<int64_t>(i + 1));
+    loaded = {};
+    budget.leave(at);
+    if (bar && !shared_own) bar->update(static_cast<int64_t>(i + 1));
   }
   while (const std::optional<SharedImages::Turn> turn = shared.next()) {
     const ImageResults results = find_results(predictor, turn->images, arguments.results.probabilities, turn->team);
     if (!turn->team.leads()) continue;
-    write_results(arguments.results, trained.classes, jobs.back(), *shared_original, results);
+    writer.write(jobs.back(), shared_own->original.get(), results);
     if (bar) bar->update(std::ssize(jobs));
   }
+  writer.finish(world.control);
   counts[1].fill_(failed);
   world.control.sum(counts[1]);
   failed = counts[1].item<int64_t>();
@@ -204,7 +291,23 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--palette", arguments->results.palette,
                     "masks as palette PNG in the classes' colours (the values are still class numbers)");
-  command->add_flag("--overlay", arguments->results.overlay, "also the image with the classes drawn over it: NAME_overlay.png");
+  command->add_flag("--overlay", arguments->results.overlay,
+                    "also the image with the classes drawn over it and a legend: NAME_overlay.png");
+  command->add_flag("--outlines", arguments->results.outlines,
+                    "also the image with the outlines of the classes alone: NAME_outlines.png");
+  command->add_flag("--json", arguments->results.json, "also the area and the number of objects of each class: NAME.json");
+  command
+      ->add_option(
+          "--polygons", arguments->results.polygons,
+          "also the outlines of all objects: geojson (NAME.geojson each) or coco (annotations_coco.json, for all images)")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, PolygonFormat>{{"geojson", PolygonFormat::kGeoJson}, {"coco", PolygonFormat::kCoco}}))
+      ->option_text("geojson|coco");
+  command
+      ->add_option("--simplify", arguments->results.simplify,
+                   "corners of polygons that lie within so many pixels of a straight line are left out; 0: exact")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("PIXELS");
   command->add_flag("--probabilities", arguments->results.probabilities,
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");
   command
@@ -213,13 +316,15 @@ void add_predict(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false)
       ->option_text("key=value");
   command->footer(
-      "Masks are PNG files with the class number of each pixel, at the size of the image. They are named after the image; "
+      "Masks are PNG files with the class number of each pixel, at the size of the image; where classes overlap "
+      "(data.labels.multi) each has its own, NAME_CLASS.png, 255 where it is. They are named after the image; "
       "where two results would get one name the extension stays in it (a_jpg.png, a_png.png), then a number is added. "
-      "Preprocessing comes from the checkpoint. With several ranks (-p) each takes whole images; where fewer than ranks are "
-      "left, all of them share the windows (eval.window.size=512) of each. The files are the same.\n"
+      "Preprocessing comes from the checkpoint. Images of more than 2048 x 2048 pixels (and 16 training crops) are predicted "
+      "in windows of the training crop's size, in memory that does not grow with them; eval.window.size=512 chooses another, 0 "
+      "none. With several ranks (-p) each takes whole images; where fewer than ranks are left, all of them share the windows "
+      "of each. The files are the same.\n"
       "Weights that Tessera has not trained: tessera predict -c CONFIG model.pretrained=FILE IMAGES. A word such as "
-      "eval.flip=true "
-      "sets a value unless there is a file of that name.");
+      "eval.flip=true sets a value unless there is a file of that name.");
   arguments->ranks.add_to(*command);
   command->callback([arguments, &exit_code] {
     const auto values = std::stable_partition(arguments->inputs.begin(), arguments->inputs.end(),
@@ -227,6 +332,16 @@ void add_predict(CLI::App& app, int& exit_code) {
     arguments->model.overrides.insert(arguments->model.overrides.end(), values, arguments->inputs.end());
     arguments->inputs.erase(values, arguments->inputs.end());
     const Experiment experiment = arguments->model.experiment();
+    if (experiment.data.labels.multi) {
+      arguments->results.overlapping = experiment.data.classes;
+      TSR_CHECK_USAGE(
+          !arguments->results.outlines && !arguments->results.json && arguments->results.polygons == PolygonFormat::kNone,
+          "--outlines, --json and --polygons are for classes that do not overlap; this model was trained with "
+          "data.labels.multi: take its masks, --overlay or --probabilities");
+      TSR_CHECK_USAGE(!arguments->results.palette,
+                      "--palette draws one class at each pixel; the classes of this model overlap and have a mask each: use "
+                      "--overlay");
+    }
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
       if (predict(*arguments, world, device) > 0 && world.is_first()) exit_code = 1;
     });

@@ -66,7 +66,7 @@ void allow_shared_gpus(const RankSpec& spec, size_t num_devices) {
   fail("cannot start the launcher: {}", std::strerror(errno));
 }
 
-constexpr double kSecret_s = 60;  // for a file to be seen on another host
+constexpr double kSecret_s = 300;  // for rank 0 to come and leave it, and for a file to be seen on another host
 
 void run_as_rank(const RankSpec& spec, const Experiment& experiment, const Identity& identity,
                  const std::vector<std::string>& devices, const std::function<void(World&, const std::string&)>& body) {

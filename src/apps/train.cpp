@@ -9,6 +9,7 @@
 #include "config/used_lines.h"
 #include "core/error.h"
 #include "core/printable.h"
+#include "infer/eval_metrics.h"
 #include "infer/trained_model.h"
 #include "nn/model.h"
 #include "train/run.h"
@@ -61,7 +62,7 @@ void print_result(const RunResult& result, const Experiment& experiment, const C
     for (size_t c = 0; c < std::min(classes.names.size(), kClassesShown); ++c) {
       fmt::print("IoU {:<20} {:.4f}\n", printable(classes.names[c]), result.last_eval->report.classes[c].iou);
     }
-    for (const auto& [name, value] : named_values(result.last_eval->report)) fmt::print("{:<24} {:.4f}\n", name, value);
+    for (const auto& [name, value] : mean_metrics(*result.last_eval)) fmt::print("{:<24} {:.4f}\n", name, value);
   }
   if (result.state.best_value)
     fmt::print("best {:<19} {:.4f} at step {}\n", experiment.checkpoint.best_metric, *result.state.best_value,

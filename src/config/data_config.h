@@ -13,9 +13,17 @@ struct EnumNames<SourceType> {
   static constexpr std::array<std::string_view, 4> names = {"pairs", "ade20k", "coco", "synthetic"};
 };
 
+enum class MissingMask { kError, kEmpty };
+template <>
+struct EnumNames<MissingMask> {
+  static constexpr std::array<std::string_view, 2> names = {"error", "empty"};
+};
+
 // Raw mask values to classes.
 struct LabelConfig {
   bool binary = false;
+  bool multi = false;
+  MissingMask missing = MissingMask::kError;
   int64_t offset = 0;
   std::map<int64_t, int64_t> map;
   std::vector<int64_t> ignore;
@@ -25,6 +33,11 @@ struct LabelConfig {
 template <class V>
 void describe(V& v, LabelConfig& c) {
   v.field("binary", c.binary, "0 is class 0, everything else class 1 (masks of 0 and 255, or instance numbers)");
+  v.field("multi", c.multi,
+          "classes may overlap: a mask file, or a channel of one, for each class, on where it is not 0; docs/data.md, Classes "
+          "that overlap");
+  v.field("missing", c.missing,
+          "with multi, a class without a mask file: error: the sample is bad; empty: the class is not there");
   v.field("offset", c.offset, "added to each value: -1 turns 1..150 into 0..149; what becomes negative is ignored");
   v.field("map", c.map, "value: class, applied before offset; a value not in a non-empty map is an error");
   v.field("ignore", c.ignore, "values that count nowhere; of colour masks 0xRRGGBB", at_least(0));
@@ -47,7 +60,7 @@ void describe(V& v, SplitConfig& c) {
   v.field("masks", c.masks, "pairs: folder of masks below path; coco: the instances JSON file");
   v.field("list", c.list, "file with one sample stem per line: only these, in this order");
   v.field("count", c.count, "use the first n samples only (synthetic: how many to make); 0: all", at_least(0));
-  v.field("transforms", c.transforms, "what is done to each sample, in order");
+  v.field("transforms", c.transforms, "what is done to each sample, in order; of test, where empty: what is done to val");
 }
 
 enum class CocoClasses { kSupercategory, kCategory, kBinary };
@@ -102,30 +115,63 @@ void describe(V& v, SyntheticConfig& c) {
   v.field("seed", c.seed, "image i is a function of (seed, split, i)", at_least(0));
 }
 
-enum class NormalizeMode { kFixed, kPerImage, kPercentile };
+enum class NormalizeMode { kAuto, kFixed, kPerImage, kPercentile, kRange };
 template <>
 struct EnumNames<NormalizeMode> {
-  static constexpr std::array<std::string_view, 3> names = {"fixed", "per_image", "percentile"};
+  static constexpr std::array<std::string_view, 5> names = {"auto", "fixed", "per_image", "percentile", "range"};
 };
 
 struct NormalizeConfig {
-  NormalizeMode mode = NormalizeMode::kFixed;
+  NormalizeMode mode = NormalizeMode::kAuto;
   std::vector<double> mean = {0.485, 0.456, 0.406};
   std::vector<double> std = {0.229, 0.224, 0.225};
   double low = 0.01;
   double high = 0.99;
+  std::vector<double> low_value;
+  std::vector<double> high_value;
+  friend bool operator==(const NormalizeConfig&, const NormalizeConfig&) = default;
 };
 template <class V>
 void describe(V& v, NormalizeConfig& c) {
-  v.field("mode", c.mode,
-          "fixed: (x - mean) / std; per_image: each image to mean 0, variance 1; percentile: low..high to 0..1, then fixed");
+  v.field(
+      "mode", c.mode,
+      "fixed: (x - mean) / std of x scaled by the depth's largest value; range: low_value..high_value to 0..1, then fixed; "
+      "per_image: each image to mean 0, variance 1; percentile: low..high of each image to 0..1, then fixed; auto: decided "
+      "when the run starts, and kept in it: fixed for 8-bit grey and RGB images and where mean or std is set, else range by "
+      "percentiles of the training images");
   v.field(
       "mean", c.mean,
-      "of pixel values scaled to 0..1; one value or one per channel. With mode fixed new pixels of padding and rotation get "
-      "it, and so become 0; else they are black");
-  v.field("std", c.std, "of pixel values scaled to 0..1; one value or one per channel", positive());
-  v.field("low", c.low, "percentile that becomes 0", between(0, 1));
-  v.field("high", c.high, "percentile that becomes 1", between(0, 1));
+      "of pixel values scaled to 0..1; one value or one per channel; the default is ImageNet's, of other than 3 channels its "
+      "average 0.449. With mode fixed and range new pixels of padding and rotation get it, and so become 0; else they are "
+      "black");
+  v.field("std", c.std, "of pixel values scaled to 0..1; one value or one per channel; default as for mean (0.226)",
+          positive());
+  v.field("low", c.low, "mode percentile: share of an image's values below what becomes 0", between(0, 1));
+  v.field("high", c.high, "mode percentile: share of an image's values below what becomes 1", between(0, 1));
+  v.field("low_value", c.low_value, "mode range: the value, as in the files, that becomes 0; one or one per channel");
+  v.field("high_value", c.high_value,
+          "mode range: the value, as in the files, that becomes 1; one or one per channel. Values beyond are not clipped");
+}
+
+// Whether new pixels get the mean and every pixel is normalised without a look at others. What auto stands for is decided
+// before pixels come: left to itself it is fixed.
+inline bool acts_per_pixel(NormalizeMode mode) {
+  return mode == NormalizeMode::kFixed || mode == NormalizeMode::kRange || mode == NormalizeMode::kAuto;
+}
+
+// What is taken of files that hold more than one picture; z and t as parse_plane_choice reads them.
+struct ImageConfig {
+  std::vector<std::string> channels;
+  std::string z = "all";
+  std::string t = "all";
+};
+template <class V>
+void describe(V& v, ImageConfig& c) {
+  v.field("channels", c.channels,
+          "channels to take, in this order, by name (OME-TIFF, ImageJ; red, green, blue of colour images) or number from 0; "
+          "empty: all. One is a grey image, of others data.channels must be their number");
+  v.field("z", c.z, "of a stack in depth: all (planes become channels), middle, max (maximum projection) or a number from 0");
+  v.field("t", c.t, "of a series in time: all (times become channels), middle, max (maximum projection) or a number from 0");
 }
 
 // Where Pillow gives up: twice its MAX_IMAGE_PIXELS.
@@ -135,12 +181,14 @@ struct DataConfig {
   SourceType type = SourceType::kPairs;
   std::string path;
   int64_t channels = 3;
+  ImageConfig image;
   bool exif_orientation = true;
   int64_t max_pixels = kUsualMaxPixels;
   std::vector<std::string> classes;
   std::vector<std::vector<int64_t>> palette;
   SplitConfig train;
   SplitConfig val;
+  SplitConfig test;
   double val_share = 0.2;
   uint64_t split_seed = 0;
   LabelConfig labels;
@@ -156,7 +204,8 @@ void describe(V& v, DataConfig& c) {
   v.field("type", c.type, "where samples come from");
   v.field("path", c.path, "root folder of the data set");
   v.field("channels", c.channels, "1 grey, 3 RGB, other: taken as in the file, which must have that many", between(1, 256));
-  v.field("exif_orientation", c.exif_orientation, "turn JPEGs and PNGs as their EXIF tag says");
+  v.group("image", c.image, "what is taken of files with several channels, planes or times");
+  v.field("exif_orientation", c.exif_orientation, "turn JPEGs, PNGs and WebPs as their EXIF tag says");
   v.field("max_pixels", c.max_pixels,
           "an image or mask of more pixels (height x width) is refused before memory is taken for it; the default is where "
           "Pillow gives up; raise it for larger scans, up to 2^30",
@@ -164,8 +213,10 @@ void describe(V& v, DataConfig& c) {
   v.field("classes", c.classes, "class names in order; needed by pairs, known for the others");
   v.field("palette", c.palette, "colours [r, g, b] to draw the classes in; default: a fixed distinct set", between(0, 255));
   v.group("train", c.train, "samples to learn from");
-  v.group("val", c.val, "samples to measure on");
-  v.field("val_share", c.val_share, "pairs without val.images or val.list: share of train held out for val", between(0, 1));
+  v.group("val", c.val, "samples to measure on while training");
+  v.group("test", c.test, "samples that training never sees, for `eval --split test`");
+  v.field("val_share", c.val_share, "pairs and coco without a val of their own: share of train held out for val",
+          between(0, 1));
   v.field("split_seed", c.split_seed, "which samples val_share takes", at_least(0));
   v.group("labels", c.labels, "mask values to classes");
   v.group("coco", c.coco, "for type coco");

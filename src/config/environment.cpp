@@ -22,13 +22,26 @@ struct Resolved {
   std::string missing;              // the first that is not
 };
 
+// "PASS" of "DB_PASS": a word between underscores.
+bool has_word(std::string_view name, std::string_view word) {
+  for (size_t at = 0; (at = name.find(word, at)) != std::string_view::npos; ++at) {
+    const size_t end = at + word.size();
+    if ((at == 0 || name[at - 1] == '_') && (end == name.size() || name[end] == '_')) return true;
+  }
+  return false;
+}
+
 bool has_secret_name(std::string name) {
   static constexpr std::array<std::string_view, 6> kAnywhere{"TOKEN",  "SECRET",     "PASSWORD",
                                                              "PASSWD", "PASSPHRASE", "CREDENTIAL"};
+  static constexpr std::array<std::string_view, 9> kWords{"PASS",   "PWD", "PAT",       "AUTH", "COOKIE",
+                                                          "BEARER", "JWT", "SIGNATURE", "SAS"};
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const auto found = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-  return std::any_of(kAnywhere.begin(), kAnywhere.end(), found) || name.ends_with("KEY") || found("KEY_") || found("KEYS_") ||
-         name.ends_with("KEYS");
+  if (name == "PWD") return false;  // the shell's current folder
+  return std::any_of(kAnywhere.begin(), kAnywhere.end(), found) ||
+         std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return has_word(name, word); }) ||
+         name.ends_with("KEY") || found("KEY_") || found("KEYS_") || name.ends_with("KEYS");
 }
 
 // ${VAR} and ${VAR:-default}; $$ is a dollar sign. "~/" at the beginning is the home folder: a shell leaves it in key=~/x.

@@ -46,6 +46,18 @@ TEST_F(Environment, SecretsAreSavedByTheirName) {
   EXPECT_EQ(without_secrets("plain-value"), "${TEST_PLAIN}");
 }
 
+TEST_F(Environment, WordsOfNamesTellSecrets) {
+  for (const char* name : {"DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "HF_AUTH", "SESSION_COOKIE", "AUTH_BEARER", "JWT",
+                           "URL_SIGNATURE", "AZURE_SAS", "MY_API_KEY"}) {
+    set(name, "s3cret-value");
+    EXPECT_EQ(saved(fmt::format("${{{}}}/m.pth", name)), fmt::format(R"("${{{}}}/m.pth")", name));
+  }
+  for (const char* name : {"DATA_PATH", "COMPASS", "PWD", "OLDPWD", "SAST_HOME", "PATTERN", "AUTHOR"}) {
+    set(name, "/plain");
+    EXPECT_EQ(saved(fmt::format("${{{}}}/m.pth", name)), R"("/plain/m.pth")") << name;
+  }
+}
+
 TEST_F(Environment, WhatIsNoSecretIsSavedExpanded) {
   set("TEST_DATA", "/datasets");
   set("TEST_KEYPOINTS", "points");

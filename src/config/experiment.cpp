@@ -1,7 +1,11 @@
 #include "config/experiment.h"
 
+#include <algorithm>
+
 #include "config/builtin_configs.h"
+#include "config/plane_choice.h"
 #include "config/reader.h"
+#include "core/class_bits.h"
 #include "core/plural.h"
 
 namespace tessera {
@@ -66,15 +70,61 @@ Node compose(const std::filesystem::path& file, const std::vector<std::string>& 
   return root;
 }
 
+namespace {
+
+void fit_normalize_defaults(DataConfig& data) {
+  const NormalizeConfig rgb, fitting = default_normalize(data.channels);
+  if (data.normalize.mean == rgb.mean) data.normalize.mean = fitting.mean;
+  if (data.normalize.std == rgb.std) data.normalize.std = fitting.std;
+}
+
+void check_normalize(const NormalizeConfig& c, int64_t channels) {
+  const auto fits = [&](const std::vector<double>& list) {
+    return list.size() == 1 || static_cast<int64_t>(list.size()) == channels;
+  };
+  const auto mean = static_cast<int64_t>(c.mean.size()), std_count = static_cast<int64_t>(c.std.size());
+  if (!fits(c.mean) || !fits(c.std)) {
+    fail_usage("data.normalize has {} {} and {} {}; expected one of each{} (data.channels is {})", mean, plural(mean, "mean"),
+               std_count, plural(std_count, "std"), channels == 1 ? "" : fmt::format(", or {}", channels), channels);
+  }
+  if (c.low >= c.high) fail_usage("data.normalize.low {} is not below high {}", c.low, c.high);
+  if (c.mode != NormalizeMode::kRange) return;
+  if (!fits(c.low_value) || !fits(c.high_value)) {
+    fail_usage(
+        "data.normalize.mode=range has {} low_value and {} high_value; expected one of each{} (data.channels is {}): the "
+        "values "
+        "of the files that become 0 and 1. data.normalize.mode=auto finds them",
+        c.low_value.size(), c.high_value.size(), channels == 1 ? "" : fmt::format(", or {}", channels), channels);
+  }
+  for (size_t k = 0; k < std::max(c.low_value.size(), c.high_value.size()); ++k) {
+    const double low = c.low_value[c.low_value.size() == 1 ? 0 : k], high = c.high_value[c.high_value.size() == 1 ? 0 : k];
+    if (!(low < high)) fail_usage("data.normalize.low_value {} is not below high_value {} (channel {})", low, high, k);
+  }
+}
+
+}  // namespace
+
 Experiment read_experiment(const Node& node, MissingSecrets missing) {
   Node resolved = node;
   Experiment experiment;
   experiment.secrets = resolve_environment(resolved, missing);
   ConfigReader::read_struct(resolved, "", experiment);
+  const Node* terms = resolved.find("loss") != nullptr ? resolved.find("loss")->find("terms") : nullptr;
+  if (experiment.data.labels.multi && (terms == nullptr || terms->kind == Node::Kind::kNull))
+    experiment.loss.terms = {BinaryCrossEntropyConfig{}, DiceConfig{}};
   if (const Node* loss = resolved.find("loss")) apply_loss_aliases(*loss, experiment.loss.terms);
+  fit_normalize_defaults(experiment.data);
   validate(experiment);
   experiment.loss.aux_weight = aux_weight_of(experiment);  // so that a run's own config.yaml says which it was
   return experiment;
+}
+
+NormalizeConfig default_normalize(int64_t channels) {
+  NormalizeConfig config;
+  if (channels == 3) return config;
+  config.mean = {0.449};  // the average of the three, as timm takes it for grey images
+  config.std = {0.226};
+  return config;
 }
 
 double aux_weight_of(const Experiment& experiment) {
@@ -98,9 +148,48 @@ std::string experiment_yaml(const Experiment& experiment) {
   return to_yaml(experiment_lines(copy));
 }
 
+namespace {
+
+// Which keys of data go with data.labels.multi.
+void check_multi_label(const DataConfig& data) {
+  const LabelConfig& labels = data.labels;
+  if (!labels.multi) {
+    if (labels.missing != MissingMask::kError)
+      fail_usage("data.labels.missing={} is for data.labels.multi, where each class has a mask of its own; remove it",
+                 name_of(labels.missing));
+    return;
+  }
+  const auto refuse = [](bool given, const char* key) {
+    if (given)
+      fail_usage(
+          "data.labels.{} and data.labels.multi: in a mask of one class 0 is off and everything else on; remove data.labels.{}",
+          key, key);
+  };
+  refuse(labels.binary, "binary");
+  refuse(labels.offset != 0, "offset");
+  refuse(!labels.map.empty(), "map");
+  refuse(!labels.colors.empty(), "colors");
+  if (data.classes.size() > static_cast<size_t>(kMaxMultiLabelClasses))
+    fail_usage("data.classes names {} classes; with data.labels.multi there may be at most {}", data.classes.size(),
+               kMaxMultiLabelClasses);
+  for (const std::string& name : data.classes) {
+    if (name == "ignore" || name == "void")
+      fail_usage("data.classes has '{}': with data.labels.multi masks of this name say which pixels to ignore; remove it",
+                 name);
+  }
+}
+
+}  // namespace
+
 void validate(const Experiment& e) {
   const TrainConfig& t = e.train;
-  check_terms(e.loss);
+  check_terms(e.loss, e.data.labels.multi);
+  check_multi_label(e.data);
+  if (e.eval.threshold != 0.5 && logit_kind(e.loss, e.data.labels.multi) == LogitKind::kSoftmax)
+    fail_usage(
+        "eval.threshold is {}, but this model gives each pixel the likeliest of its classes; it is for data.labels.multi, or "
+        "two classes with bce in loss.terms",
+        e.eval.threshold);
   if (e.optimizer.lr_scaling != LrScaling::kNone && e.optimizer.base_batch == 0)
     fail_usage("optimizer.lr_scaling={} needs optimizer.base_batch, the global batch that optimizer.lr was chosen for",
                name_of(e.optimizer.lr_scaling));
@@ -111,14 +200,9 @@ void validate(const Experiment& e) {
         "model.unet.convs has {} numbers; expected 1, or {} (one per height of model.unet.channels and one for the bottleneck)",
         convs, heights + 1);
   }
-  const auto mean = static_cast<int64_t>(e.data.normalize.mean.size()), channels = e.data.channels;
-  const auto std_count = static_cast<int64_t>(e.data.normalize.std.size());
-  if ((mean != 1 && mean != channels) || (std_count != 1 && std_count != channels)) {
-    fail_usage("data.normalize has {} {} and {} {}; expected one of each{} (data.channels is {})", mean, plural(mean, "mean"),
-               std_count, plural(std_count, "std"), channels == 1 ? "" : fmt::format(", or {}", channels), channels);
-  }
-  if (e.data.normalize.low >= e.data.normalize.high)
-    fail_usage("data.normalize.low {} is not below high {}", e.data.normalize.low, e.data.normalize.high);
+  parse_plane_choice("data.image.z", e.data.image.z);
+  parse_plane_choice("data.image.t", e.data.image.t);
+  check_normalize(e.data.normalize, e.data.channels);
   const double mixup = t.mixup.chance(), cutmix = t.cutmix.chance();
   if (mixup + cutmix > 1)
     fail_usage(

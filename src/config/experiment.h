@@ -42,6 +42,10 @@ Experiment load_experiment(const std::filesystem::path& file, const std::vector<
 // experiments that the functions above give have it set.
 double aux_weight_of(const Experiment& experiment);
 
+// data.normalize as it comes: ImageNet's mean and std of RGB, their averages for any other number of channels. Experiments that
+// leave it alone have these numbers.
+NormalizeConfig default_normalize(int64_t channels);
+
 // The fields with their present values, secrets left out: for printing, help and docs, for files and to compare runs.
 std::vector<SchemaLine> experiment_lines(Experiment& experiment);
 std::string experiment_yaml(const Experiment& experiment);

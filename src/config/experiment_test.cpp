@@ -161,6 +161,54 @@ TEST(Experiment, ASampleIsMixedInOneWayAtMostAndNeedsAnother) {
   EXPECT_THROW(load_experiment("", {"train.mixup.alpha=0.2", "train.batch_size=1"}), UsageError);
 }
 
+// P8: one channel must not need more than to be asked for.
+TEST(Experiment, MeanAndStdFollowTheNumberOfChannels) {
+  const NormalizeConfig rgb = load_experiment("", {}).data.normalize,
+                        grey = load_experiment("", {"data.channels=1"}).data.normalize;
+  EXPECT_EQ(rgb.mode, NormalizeMode::kAuto);
+  EXPECT_EQ(rgb.mean, (std::vector<double>{0.485, 0.456, 0.406}));
+  EXPECT_EQ(grey.mean, (std::vector<double>{0.449}));
+  EXPECT_EQ(grey.std, (std::vector<double>{0.226}));
+  const NormalizeConfig own = load_experiment("", {"data.channels=5", "data.normalize.mean=[0.1]"}).data.normalize;
+  EXPECT_EQ(own.mean, (std::vector<double>{0.1}));
+  EXPECT_EQ(own.std, (std::vector<double>{0.226}));
+}
+
+TEST(Experiment, ClassesThatOverlapHaveALossOfTheirOwn) {
+  const std::vector<LossTermConfig> each{BinaryCrossEntropyConfig{}, DiceConfig{}};
+  EXPECT_EQ(load_experiment("", {"data.labels.multi=true"}).loss.terms, each);
+  EXPECT_EQ(load_experiment("", {"data.labels.multi=true", "loss.dice_weight=3"}).loss.terms,
+            (std::vector<LossTermConfig>{BinaryCrossEntropyConfig{}, DiceConfig{.weight = 3}}));
+  EXPECT_EQ(load_experiment("", {"data.labels.multi=true", "loss.terms=[focal]"}).loss.terms,
+            (std::vector<LossTermConfig>{FocalConfig{}}));
+  const Experiment first = load_experiment("", {"data.labels.multi=true", "data.labels.missing=empty", "eval.threshold=0.3"});
+  EXPECT_EQ(experiment_yaml(read_experiment(parse_config(experiment_yaml(first), "printed"))), experiment_yaml(first));
+}
+
+TEST(Experiment, KeysThatDoNotGoWithOverlappingClassesAreRefused) {
+  const auto message = [](std::vector<std::string> keys) {
+    try {
+      load_experiment("", keys);
+    } catch (const UsageError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto expect = [&](const std::vector<std::string>& keys, const std::string& part) {
+    EXPECT_NE(message(keys).find(part), std::string::npos) << message(keys);
+  };
+  expect({"data.labels.multi=true", "loss.terms=[ce, dice]"}, "loss.terms=[bce, dice]");
+  expect({"data.labels.multi=true", "loss.type=ce"}, "loss.terms has ce");
+  for (const char* key :
+       {"data.labels.binary=true", "data.labels.offset=-1", "data.labels.map={1: 0}", "data.labels.colors=[[1,2,3]]"})
+    expect({"data.labels.multi=true", key}, "everything else on; remove data.labels.");
+  expect({"data.labels.multi=true", "data.classes=[cell, void]"}, "which pixels to ignore");
+  expect({"data.labels.multi=true", "data.classes=[a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p]"}, "names 16 classes");
+  expect({"data.labels.missing=empty"}, "is for data.labels.multi");
+  expect({"eval.threshold=0.4"}, "the likeliest of its classes");
+  EXPECT_EQ(message({"eval.threshold=0.4", "loss.terms=[bce]"}), "");
+}
+
 // A small U-Net on a base with a wide bottleneck would otherwise keep it, and with it most of the base's parameters.
 TEST(Experiment, ABottleneckFollowsChannelsOfALaterLayer) {
   const testing::TempFolder folder;

@@ -24,17 +24,21 @@ bool differ_in_weight_only(const LossTermConfig& a, LossTermConfig b) {
 
 }  // namespace
 
-bool is_binary(const LossConfig& config) {
-  return has_term<BinaryCrossEntropyConfig>(config);
+LogitKind logit_kind(const LossConfig& config, bool multi_label) {
+  if (multi_label) return LogitKind::kMultiLabel;
+  return has_term<BinaryCrossEntropyConfig>(config) ? LogitKind::kBinary : LogitKind::kSoftmax;
 }
 
-int logit_channels(const LossConfig& config, int num_classes) {
-  return is_binary(config) ? 1 : num_classes;
+int logit_channels(const LossConfig& config, int num_classes, bool multi_label) {
+  return logit_kind(config, multi_label) == LogitKind::kBinary ? 1 : num_classes;
 }
 
-void check_terms(const LossConfig& config) {
+void check_terms(const LossConfig& config, bool multi_label) {
   const std::vector<LossTermConfig>& terms = config.terms;
   TSR_CHECK_USAGE(!terms.empty(), "loss.terms is empty; expected at least one term, e.g. [ce] or [ce, dice]");
+  TSR_CHECK_USAGE(!multi_label || !has_term<CrossEntropyConfig>(config),
+                  "loss.terms has ce, which expects one class at each pixel; with data.labels.multi classes overlap: use bce, "
+                  "which takes each class for itself, e.g. loss.terms=[bce, dice]");
   TSR_CHECK_USAGE(!has_term<CrossEntropyConfig>(config) || !has_term<BinaryCrossEntropyConfig>(config),
                   "loss.terms has ce and bce; a model gives one logit for each class (ce) or one for both of two (bce): remove "
                   "one of them");

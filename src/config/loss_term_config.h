@@ -31,7 +31,8 @@ struct CrossEntropyConfig {
 struct BinaryCrossEntropyConfig : CrossEntropyConfig {
   static constexpr std::string_view kName = "bce";
   static constexpr std::string_view kHelp =
-      "cross entropy of two classes from one logit, which the terms beside it then take too; not together with ce";
+      "cross entropy of two classes from one logit, which the terms beside it then take too; not together with ce. With "
+      "data.labels.multi: of each class for itself, the mean over pixels and classes";
   bool operator==(const BinaryCrossEntropyConfig&) const = default;
 };
 
@@ -46,7 +47,7 @@ void describe(V& v, CrossEntropyConfig& c) {
 struct DiceConfig {
   static constexpr std::string_view kName = "dice";
   static constexpr std::string_view kHelp =
-      "soft Dice of the whole batch, the mean over the classes that its labels have; beside bce that of class 1";
+      "soft Dice of the whole batch, the mean over the classes that its labels have; of two classes beside bce that of class 1";
   double weight = 1.0;
   double smooth = 1e-5;
   bool operator==(const DiceConfig&) const = default;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "config/builtin_configs.h"
@@ -96,11 +98,10 @@ std::vector<std::string> take_bases(Node& root) {
   return names;
 }
 
-}  // namespace
-
-Node parse_config(const std::string& text, const std::string& name) {
+// read: all that was read before for the same config; this text is added.
+Node parse(const std::string& text, const std::string& name, YamlExtent& read) {
   try {
-    check_yaml_size(text, name);
+    read = check_yaml_size(text, name, read);
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.size() > 1)
       fail_usage("{}: expected one config, the file holds {} (parted by '---' lines)", name, documents.size());
@@ -110,10 +111,14 @@ Node parse_config(const std::string& text, const std::string& name) {
   }
 }
 
-namespace {
-
 // Ten files that each name the next one ten times would be read 10^10 times.
 constexpr int kMaxBaseFiles = 1000;
+
+struct Loading {
+  std::vector<std::string> open;  // the config, and those that name it as a base
+  int layers = 0, files = 0;
+  YamlExtent read;
+};
 
 // Where a config comes from: a file, or one of those that the program carries.
 struct ConfigSource {
@@ -164,16 +169,16 @@ ConfigSource ConfigSource::base(const std::string& given) const {
   return source_of(kBuiltinPrefix + beside.string());
 }
 
-Node load(const ConfigSource& source, std::vector<std::string>& open, int& layers, int& files) {
+Node load(const ConfigSource& source, Loading& all) {
   const std::string name = source.name(), identity = source.identity();
-  if (std::find(open.begin(), open.end(), identity) != open.end())
+  if (std::find(all.open.begin(), all.open.end(), identity) != all.open.end())
     fail_usage("{}: its 'base' files include one another in a circle", name);
-  if (++files > kMaxBaseFiles)
+  if (++all.files > kMaxBaseFiles)
     fail_usage("{}: more than {} 'base' files are read, one that is named again counted again", name, kMaxBaseFiles);
-  open.push_back(identity);
+  all.open.push_back(identity);
   Node own;
   try {
-    own = parse_config(source.text(), name);
+    own = parse(source.text(), name, all.read);
   } catch (const UsageError&) {
     throw;
   } catch (const Error& e) {
@@ -183,10 +188,10 @@ Node load(const ConfigSource& source, std::vector<std::string>& open, int& layer
   if (own.kind != Node::Kind::kMap) fail_usage("{}: expected a config of 'key: value' lines", name);
   Node result;
   result.kind = Node::Kind::kMap;
-  for (const std::string& base : take_bases(own)) merge(result, load(source.base(base), open, layers, files));
-  for_each_origin(own, [layer = layers++](Origin& origin) { origin.layer = layer; });
+  for (const std::string& base : take_bases(own)) merge(result, load(source.base(base), all));
+  for_each_origin(own, [layer = all.layers++](Origin& origin) { origin.layer = layer; });
   merge(result, own);
-  open.pop_back();
+  all.open.pop_back();
   return result;
 }
 
@@ -210,10 +215,14 @@ const Node* Node::find(const std::string& key) const {
   return const_cast<Node*>(this)->find(key);
 }
 
+Node parse_config(const std::string& text, const std::string& name) {
+  YamlExtent read;
+  return parse(text, name, read);
+}
+
 Node load_config(const fs::path& path) {
-  std::vector<std::string> open;
-  int layers = 0, files = 0;
-  return load(source_of(path), open, layers, files);
+  Loading all;
+  return load(source_of(path), all);
 }
 
 void merge(Node& under, const Node& over) {
@@ -221,9 +230,13 @@ void merge(Node& under, const Node& over) {
     under = over;
     return;
   }
+  // Looked up by an index: a group may have very many keys. Room for all of them keeps the names where the index saw them.
+  under.map.reserve(under.map.size() + over.map.size());
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < under.map.size(); ++i) places.emplace(under.map[i].first, i);
   for (const auto& [key, value] : over.map) {
-    if (Node* existing = under.find(key)) {
-      merge(*existing, value);
+    if (const auto place = places.find(key); place != places.end()) {
+      merge(under.map[place->second].second, value);
     } else {
       under.map.emplace_back(key, value);
     }

@@ -111,6 +111,16 @@ void ConfigReader::read(const Node& node, const std::string& path, Size& value, 
   value = {static_cast<int>(sides[0]), static_cast<int>(sides[1])};
 }
 
+void ConfigReader::read(const Node& node, const std::string& path, WindowSize& value, const Check& check) {
+  value = WindowSize();
+  if (node.kind == Node::Kind::kScalar && node.scalar == "auto") return;
+  if (int64_t side = 0; node.kind != Node::Kind::kList && !parse_number(node, side))
+    wrong(node, path, "auto, or a size: 512 or [height, width]");
+  Size size;
+  read(node, path, size, check);
+  value = size;
+}
+
 void ConfigReader::read(const Node& node, const std::string& path, Duration& value, const Check&) {
   if (node.kind != Node::Kind::kScalar) wrong(node, path, "a duration such as 25ep, 1000ba or 0.5dur");
   try {

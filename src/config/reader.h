@@ -8,6 +8,7 @@
 #include "config/duration.h"
 #include "config/node.h"
 #include "config/schema.h"
+#include "config/window_size.h"
 #include "core/error.h"
 #include "core/image.h"
 
@@ -63,6 +64,7 @@ class ConfigReader {
   static void read(const Node& node, const std::string& path, double& value, const Check&);
   static void read(const Node& node, const std::string& path, std::string& value, const Check&);
   static void read(const Node& node, const std::string& path, Size& value, const Check&);
+  static void read(const Node& node, const std::string& path, WindowSize& value, const Check&);
   static void read(const Node& node, const std::string& path, Duration& value, const Check&);
 
   template <NamedEnum E>

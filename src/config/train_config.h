@@ -5,6 +5,7 @@
 #include "config/duration.h"
 #include "config/ema_config.h"
 #include "config/schema.h"
+#include "config/window_size.h"
 #include "core/image.h"
 
 namespace tessera {
@@ -91,17 +92,43 @@ struct EnumNames<WindowWeights> {
 };
 
 struct WindowConfig {
-  Size size{0, 0};
+  WindowSize size;
   Size stride{0, 0};
   int64_t batch = 16;
   WindowWeights weights = WindowWeights::kGaussian;
 };
 template <class V>
 void describe(V& v, WindowConfig& c) {
-  v.field("size", c.size, "sliding window; 0: the whole image at once", at_least(0));
+  v.field("size", c.size,
+          "sliding window; 0: the whole image at once; auto: windows of the training crop's size for an image of more than "
+          "2048 x 2048 "
+          "pixels and more than 16 such crops, else the whole image",
+          at_least(0));
   v.field("stride", c.stride, "step between windows; 0: two thirds of the size", at_least(0));
   v.field("batch", c.batch, "windows per forward pass", at_least(1));
   v.field("weights", c.weights, "how overlapping windows are averaged");
+}
+
+enum class ExtraMetric { kBoundary, kObjects };
+template <>
+struct EnumNames<ExtraMetric> {
+  static constexpr std::array<std::string_view, 2> names = {"boundary", "objects"};
+};
+
+struct BoundaryConfig {
+  double ratio = 0.02;
+};
+template <class V>
+void describe(V& v, BoundaryConfig& c) {
+  v.field("ratio", c.ratio, "width of a boundary as a share of the image's diagonal; at least one pixel", between(0, 1));
+}
+
+struct ObjectsConfig {
+  std::vector<std::string> classes;
+};
+template <class V>
+void describe(V& v, ObjectsConfig& c) {
+  v.field("classes", c.classes, "classes whose objects are counted; empty: all but the one called background");
 }
 
 struct EvalConfig {
@@ -111,7 +138,11 @@ struct EvalConfig {
   WindowConfig window;
   std::vector<double> scales = {1.0};
   bool flip = false;
+  double threshold = 0.5;
   EvalWeights weights = EvalWeights::kAverage;
+  std::vector<ExtraMetric> metrics;
+  BoundaryConfig boundary;
+  ObjectsConfig objects;
 };
 template <class V>
 void describe(V& v, EvalConfig& c) {
@@ -122,7 +153,14 @@ void describe(V& v, EvalConfig& c) {
   v.group("window", c.window, "sliding-window inference");
   v.field("scales", c.scales, "average over the image at these scales", positive());
   v.field("flip", c.flip, "average with the mirrored image");
+  v.field("threshold", c.threshold,
+          "data.labels.multi, and bce of two classes: a class is there where its probability is above this", between(0, 1));
   v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
+  v.field("metrics", c.metrics,
+          "measured beside the scores of pixels: boundary (boundary IoU), objects (connected regions: counts, F1 at IoU 0.5, "
+          "panoptic quality)");
+  v.group("boundary", c.boundary, "boundary IoU");
+  v.group("objects", c.objects, "scores of objects");
 }
 
 struct CheckpointConfig {
@@ -136,7 +174,10 @@ template <class V>
 void describe(V& v, CheckpointConfig& c) {
   v.field("every", c.every, "how often to save; the end is always saved");
   v.field("keep_last", c.keep_last, "how many of the newest to keep", at_least(1));
-  v.field("best_metric", c.best_metric, "validation metric that 'best' and early stopping look at (higher is better)");
+  v.field(
+      "best_metric", c.best_metric,
+      "validation metric that 'best' and early stopping look at (higher is better): mean_iou, pixel_accuracy, mean_f1, ..., or "
+      "that of one class: iou/NAME, f1/NAME, recall/NAME; docs/evaluation.md lists them");
   v.field("keep_best", c.keep_best, "keep the best one as well");
   v.field("early_stop", c.early_stop, "stop after this many evaluations without a better one; 0: never", at_least(0));
 }

@@ -143,8 +143,102 @@ void describe(V& v, PadConfig& c) {
   v.field("centre", c.centre, "pad on all sides instead of right and bottom");
 }
 
+struct GammaConfig {
+  static constexpr std::string_view kName = "gamma";
+  static constexpr std::string_view kHelp =
+      "values of the image, as shares of its range, to a random power: below 1 brightens dark parts; deeper images than 8 bits "
+      "between their own darkest and brightest value";
+  double min = 0.7;
+  double max = 1.5;
+  double probability = 0.5;
+};
+template <class V>
+void describe(V& v, GammaConfig& c) {
+  v.field("min", c.min, "smallest power", between(0.01, 100));
+  v.field("max", c.max, "largest power; drawn uniformly in the logarithm", between(0.01, 100));
+  v.field("probability", c.probability, "how often", between(0, 1));
+}
+
+struct NoiseConfig {
+  static constexpr std::string_view kName = "noise";
+  static constexpr std::string_view kHelp = "Gaussian noise, drawn anew for each value of the image";
+  double max_sigma = 0.05;
+  double probability = 0.5;
+};
+template <class V>
+void describe(V& v, NoiseConfig& c) {
+  v.field(
+      "max_sigma", c.max_sigma,
+      "sigma is uniform in [0, max_sigma), as a share of the range: 255 of 8-bit images, of deeper ones from their darkest to "
+      "their brightest value",
+      between(0, 1));
+  v.field("probability", c.probability, "how often", between(0, 1));
+}
+
+struct ElasticConfig {
+  static constexpr std::string_view kName = "elastic";
+  static constexpr std::string_view kHelp =
+      "bend image and labels smoothly, by random displacements on a coarse grid, as the U-Net paper does; what comes from "
+      "outside "
+      "is filled (see normalize.mean), its labels ignored";
+  int64_t cells = 3;
+  double sigma = 10;
+  double probability = 0.5;
+};
+template <class V>
+void describe(V& v, ElasticConfig& c) {
+  v.field("cells", c.cells, "of the grid along each side: more bend finer", between(1, 64));
+  v.field("sigma", c.sigma, "standard deviation of a grid point's displacement, in pixels", positive());
+  v.field("probability", c.probability, "how often", between(0, 1));
+}
+
+struct GridDistortionConfig {
+  static constexpr std::string_view kName = "grid_distortion";
+  static constexpr std::string_view kHelp =
+      "stretch some rows and columns of a grid and squeeze others, labels too; borders stay";
+  int64_t cells = 5;
+  double limit = 0.3;
+  double probability = 0.5;
+};
+template <class V>
+void describe(V& v, GridDistortionConfig& c) {
+  v.field("cells", c.cells, "rows and columns of the grid", between(2, 64));
+  v.field("limit", c.limit, "a row or column is 1 +- this as wide as the others before all are fitted to the image",
+          between(0, 0.95));
+  v.field("probability", c.probability, "how often", between(0, 1));
+}
+
+struct CutoutConfig {
+  static constexpr std::string_view kName = "cutout";
+  static constexpr std::string_view kHelp = "cover random boxes of the image (see normalize.mean)";
+  int64_t max_boxes = 3;
+  double min_size = 0.05;
+  double max_size = 0.2;
+  bool ignore_labels = false;
+  double probability = 0.5;
+};
+template <class V>
+void describe(V& v, CutoutConfig& c) {
+  v.field("max_boxes", c.max_boxes, "1 to this many", between(1, 1000));
+  v.field("min_size", c.min_size, "smallest side of a box, as a share of the image's", between(0, 1));
+  v.field("max_size", c.max_size, "largest side of a box, as a share of the image's", between(0, 1));
+  v.field("ignore_labels", c.ignore_labels, "covered pixels count in no loss; false: the network has to guess what is hidden");
+  v.field("probability", c.probability, "how often", between(0, 1));
+}
+
+struct GrayscaleConfig {
+  static constexpr std::string_view kName = "grayscale";
+  static constexpr std::string_view kHelp = "take the colours out of an RGB image";
+  double probability = 0.1;
+};
+template <class V>
+void describe(V& v, GrayscaleConfig& c) {
+  v.field("probability", c.probability, "how often", between(0, 1));
+}
+
 // Order is the order of a tagged list entry's type index; the names are the keys in configs.
-using TransformConfig = std::variant<ResizeConfig, ScaleJitterConfig, RandomCropConfig, FlipConfig, RotateConfig, BlurConfig,
-                                     PhotometricConfig, PadConfig>;
+using TransformConfig =
+    std::variant<ResizeConfig, ScaleJitterConfig, RandomCropConfig, FlipConfig, RotateConfig, BlurConfig, PhotometricConfig,
+                 PadConfig, GammaConfig, NoiseConfig, ElasticConfig, GridDistortionConfig, CutoutConfig, GrayscaleConfig>;
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include "config/environment.h"
 #include "config/node.h"
 #include "config/schema.h"
+#include "config/window_size.h"
 #include "core/image.h"
 
 namespace tessera {
@@ -77,6 +78,7 @@ class ConfigWriter {
   static std::string type_of(const double&) { return "number"; }
   static std::string type_of(const std::string&) { return "text"; }
   static std::string type_of(const Size&) { return "size"; }
+  static std::string type_of(const WindowSize&) { return "auto|size"; }
   static std::string type_of(const Duration&) { return "duration"; }
   static std::string type_of(const std::map<int64_t, int64_t>&) { return "table"; }
   static std::string type_of(const std::map<std::string, double>&) { return "table"; }
@@ -108,6 +110,7 @@ class ConfigWriter {
   std::string text_of(const double& value) const;
   std::string text_of(const std::string& value) const;
   std::string text_of(const Size& value) const;
+  std::string text_of(const WindowSize& value) const;
   std::string text_of(const Duration& value) const { return value.text(); }
   std::string text_of(const std::map<int64_t, int64_t>& value) const;
   std::string text_of(const std::map<std::string, double>& value) const;

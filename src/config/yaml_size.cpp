@@ -19,22 +19,20 @@ constexpr uint64_t kMaxValues = 1'000'000;
 constexpr int kMaxDocuments = 100;
 constexpr uint64_t kMaxTextBytes = uint64_t{64} << 20;
 
-// What a value unfolds to. No sum overflows: each is compared with the limits before it is added to another.
-struct Extent {
-  uint64_t values = 0;
-  uint64_t text = 0;
-};
-
-// Adds up the extents while yaml-cpp walks through the text, before it builds anything.
+// Adds up the extents while yaml-cpp walks through the text, before it builds anything. No sum overflows: each is compared with
+// the limits before it is added to another.
 class ExtentCounter final : public YAML::EventHandler {
  public:
-  explicit ExtentCounter(const std::string& name) : name_(name) {}
+  ExtentCounter(const std::string& name, const YamlExtent& before) : name_(name), before_(before) {}
+
+  // Of the last document, with what was read before it.
+  YamlExtent total() const { return open_.empty() ? before_ : open_.front().extent; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > kMaxDocuments)
       fail_usage("{}: not valid YAML: a ',' or bracket that nothing opened, or more than {} parts parted by '---' lines",
                  place(mark), kMaxDocuments);
-    open_.assign(1, {});
+    open_.assign(1, Open{{}, YAML::NullAnchor, before_});
     finished_.clear();
   }
   void OnDocumentEnd() override {}
@@ -60,27 +58,27 @@ class ExtentCounter final : public YAML::EventHandler {
   struct Open {
     YAML::Mark mark;
     YAML::anchor_t anchor = YAML::NullAnchor;
-    Extent extent;
+    YamlExtent extent;
   };
 
   std::string place(const YAML::Mark& mark) const {
     return name_.empty() ? "command line" : fmt::format("{}:{}", name_, mark.line + 1);
   }
 
-  void add(const YAML::Mark& mark, YAML::anchor_t anchor, Extent extent) {
+  void add(const YAML::Mark& mark, YAML::anchor_t anchor, YamlExtent extent) {
     if (anchor != YAML::NullAnchor) finished_[anchor] = extent;
-    Extent& sum = open_.back().extent;
+    YamlExtent& sum = open_.back().extent;
     sum.values += extent.values;
     sum.text += extent.text;
     if (sum.values > kMaxValues)
       fail_usage(
-          "{}: the config has more than {} values, aliases (*name) counted as what they stand for; it was made to fill "
-          "the memory, or is no config",
+          "{}: the config has more than {} values, aliases (*name) counted as what they stand for and 'base' files counted "
+          "in; it was made to fill the memory, or is no config",
           place(mark), kMaxValues);
     if (sum.text > kMaxTextBytes)
       fail_usage(
-          "{}: the config has more than {} MiB of text, aliases (*name) counted as what they stand for; it was made to "
-          "fill the memory, or is no config",
+          "{}: the config has more than {} MiB of text, aliases (*name) counted as what they stand for and 'base' files "
+          "counted in; it was made to fill the memory, or is no config",
           place(mark), kMaxTextBytes >> 20);
   }
 
@@ -91,19 +89,21 @@ class ExtentCounter final : public YAML::EventHandler {
   }
 
   const std::string& name_;
+  const YamlExtent before_;
   int documents_ = 0;
   std::vector<Open> open_;  // the document, and the lists and groups that are not closed yet
-  std::unordered_map<YAML::anchor_t, Extent> finished_;
+  std::unordered_map<YAML::anchor_t, YamlExtent> finished_;
 };
 
 }  // namespace
 
-void check_yaml_size(const std::string& text, const std::string& name) {
+YamlExtent check_yaml_size(const std::string& text, const std::string& name, const YamlExtent& before) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  ExtentCounter counter(name);
+  ExtentCounter counter(name, before);
   while (parser.HandleNextDocument(counter)) {
   }
+  return counter.total();
 }
 
 }  // namespace tessera

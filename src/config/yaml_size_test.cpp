@@ -78,5 +78,34 @@ TEST(YamlSize, BasesThatMultiplyAreRefused) {
   EXPECT_CONTAINS(message_of<UsageError>([&] { load_config(folder / "12.yaml"); }), "more than 1000 'base' files");
 }
 
+// Each is small enough by itself.
+TEST(YamlSize, BasesAreCountedTogether) {
+  const testing::TempFolder folder;
+  std::string names;
+  for (int i = 0; i < 3; ++i) {
+    std::string text = "a" + std::to_string(i) + ": [0";
+    for (int k = 0; k < 400'000; ++k) text += ",0";
+    write_file(folder / fmt::format("{}.yaml", i), text + "]\n");
+    names += fmt::format("{}{}.yaml", i == 0 ? "" : ", ", i);
+  }
+  write_file(folder / "all.yaml", fmt::format("base: [{}]\n", names));
+  EXPECT_CONTAINS(message_of<UsageError>([&] { load_config(folder / "all.yaml"); }),
+                  "2.yaml:1: the config has more than 1000000");
+}
+
+TEST(YamlSize, VeryManyKeysAreMergedInTime) {
+  const testing::TempFolder folder;
+  for (const char* name : {"under", "over"}) {
+    std::string text = "model: {options: {";
+    for (int k = 0; k < 100'000; ++k) text += fmt::format("{}{}: 1, ", name, k);
+    write_file(folder / fmt::format("{}.yaml", name), text + "last: 1}}\n" + (name[0] == 'o' ? "base: under.yaml\n" : ""));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const Node all = load_config(folder / "over.yaml");
+  EXPECT_EQ(all.find("model")->find("options")->map.size(), 200'001U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin,
+            std::chrono::seconds(20));  // minutes, when each key was looked for in all
+}
+
 }  // namespace
 }  // namespace tessera

@@ -14,6 +14,7 @@ namespace tessera {
 class Descriptor {
  public:
   Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
   Descriptor(const std::filesystem::path& path, int flags, mode_t mode = 0)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
   ~Descriptor() {
@@ -27,6 +28,7 @@ class Descriptor {
 
   bool ok() const { return fd_ >= 0; }
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }  // closing it is up to the caller
 
  private:
   int fd_ = -1;

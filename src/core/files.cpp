@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "core/descriptor.h"
@@ -67,9 +68,11 @@ class Source {
 };
 
 template <class Buffer>
-Buffer read_all(const fs::path& path, bool or_pipe = false) {
+Buffer read_all(const fs::path& path, bool or_pipe = false, uint64_t most = std::numeric_limits<uint64_t>::max()) {
   constexpr size_t kMostOfAPipe = size_t{16} << 20;
   const Source source(path, or_pipe);
+  TSR_CHECK(source.size() <= most, "cannot read {}: it has {} bytes, expected {} at most", printable(path.string()),
+            source.size(), most);
   Buffer content;
   content.resize(source.size());
   size_t done = 0;
@@ -104,8 +107,8 @@ void collect(const fs::path& folder, std::set<fs::path>& ancestors, std::vector<
 
 }  // namespace
 
-std::vector<uint8_t> read_bytes(const fs::path& path) {
-  return read_all<std::vector<uint8_t>>(path);
+std::vector<uint8_t> read_bytes(const fs::path& path, uint64_t most) {
+  return read_all<std::vector<uint8_t>>(path, /*or_pipe=*/false, most);
 }
 
 std::string read_text(const fs::path& path) {
@@ -138,10 +141,30 @@ bool is_stream(const fs::path& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
+namespace {
+
+// Where others may write, a name may be exchanged between a look at it and its opening, and a pipe may be somebody's trap: what
+// is looked at here is what is opened, whatever the name leads to by then.
+Descriptor open_stream(const fs::path& path) {
+  const Descriptor found(path, O_PATH);
+  struct stat info {
+  }, folder{};
+  TSR_CHECK(found.ok() && ::fstat(found.get(), &info) == 0, "cannot write {}: {}", printable(path.string()), reason());
+  TSR_CHECK(!S_ISREG(info.st_mode), "cannot write {}: it was a pipe or device and is a file now", printable(path.string()));
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const bool others_write = ::stat(parent.c_str(), &folder) == 0 && (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  TSR_CHECK(!S_ISFIFO(info.st_mode) || !others_write || info.st_uid == ::geteuid(),
+            "cannot write {}: it is a pipe of another user in a folder where others may write; choose another place",
+            printable(path.string()));
+  return Descriptor(fmt::format("/proc/self/fd/{}", found.get()), O_WRONLY | O_NOCTTY);
+}
+
+}  // namespace
+
 void write_file(const fs::path& given, std::span<const uint8_t> content, Access access) {
   const fs::path path = follow_links(given);
   if (is_stream(given)) {  // asked of the link itself: what /dev/stdout leads to may have no path
-    const Descriptor stream(given, O_WRONLY);
+    const Descriptor stream = open_stream(given);
     TSR_CHECK(stream.ok() && put_all(stream, content), "cannot write {}: {}", printable(given.string()), reason());
     return;
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 // Whole file as bytes. Throws Error with the path and the system's reason. Devices, pipes and sockets are refused: they may
 // have no end, or nobody who writes.
-std::vector<uint8_t> read_bytes(const fs::path& path);
+std::vector<uint8_t> read_bytes(const fs::path& path, uint64_t most = std::numeric_limits<uint64_t>::max());
 std::string read_text(const fs::path& path);
 // A file or what comes through a pipe, as of a shell's <(command): up to 16 MiB, and no byte later than 30 s after the last.
 std::string read_text_or_pipe(const fs::path& path);

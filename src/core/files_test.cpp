@@ -48,6 +48,24 @@ TEST(Files, PipesAreWrittenTo) {
   EXPECT_TRUE(is_stream(pipe));
 }
 
+TEST(Files, APipeOfAnotherUserWhereOthersMayWriteIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to make another user's pipe";
+  testing::TempFolder folder;
+  fs::permissions(folder.path(), fs::perms::all | fs::perms::sticky_bit);
+  const fs::path pipe = folder / "result.json";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
+  ASSERT_EQ(::chown(pipe.c_str(), 65534, 65534), 0);
+  EXPECT_CONTAINS(testing::message_of([&] { write_file(pipe, std::string_view("x")); }), "it is a pipe of another user");
+}
+
+TEST(Files, AFileOfMoreBytesThanAskedForIsRefusedBeforeMemoryIsTaken) {
+  testing::TempFolder folder;
+  write_file(folder / "sparse", std::string_view("x"));
+  fs::resize_file(folder / "sparse", uint64_t{100} << 30);
+  EXPECT_CONTAINS(testing::message_of([&] { read_bytes(folder / "sparse", 1000); }),
+                  "it has 107374182400 bytes, expected 1000");
+}
+
 TEST(Files, MissingFileIsNamedWithTheReason) {
   EXPECT_EQ(testing::message_of([] { read_bytes("/nonexistent/x.png"); }),
             "cannot read /nonexistent/x.png: No such file or directory");

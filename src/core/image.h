@@ -46,7 +46,7 @@ struct ColorChange {
 // The class of a pixel that counts in no loss and no metric.
 inline constexpr int16_t kIgnoreLabel = -1;
 
-// A class per pixel: 0 .. num_classes - 1 or kIgnoreLabel.
+// A class per pixel: 0 .. num_classes - 1 or kIgnoreLabel. Of classes that overlap, a set of them: Note [Multi-label maps].
 struct LabelMap {
   int height = 0;
   int width = 0;
@@ -68,6 +68,7 @@ using Color = std::array<uint8_t, 3>;
 struct ClassTable {
   std::vector<std::string> names;
   std::vector<Color> palette;
+  bool multi_label = false;  // a pixel may be of several of them or of none: Note [Multi-label maps]
   int size() const { return static_cast<int>(names.size()); }
 };
 

@@ -24,6 +24,11 @@ size_t utf8_length(std::string_view text) {
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7F;
+  // U+2028 to U+202E and U+2066 to U+2069: line ends, and marks that make a terminal show what follows in another order.
+  if (character.size() == 3 && first == 0xE2) {
+    const auto second = static_cast<unsigned char>(character[1]), third = static_cast<unsigned char>(character[2]);
+    return (second == 0x80 && third >= 0xA8 && third <= 0xAE) || (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+  }
   return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;  // terminals take U+009B for ESC [
 }
 

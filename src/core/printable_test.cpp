@@ -13,6 +13,12 @@ TEST(Printable, ControlCharactersAreEscaped) {
             "\\xc2\\x9b31m \\xc2\\x85");  // U+009B is ESC [ to some terminals
 }
 
+TEST(Printable, MarksThatTurnTheOrderOfTextAreEscaped) {
+  EXPECT_EQ(printable("a\u202Egpj.exe"), R"(a\xe2\x80\xaegpj.exe)");
+  EXPECT_EQ(printable("\u2066x\u2069\u2028"), R"(\xe2\x81\xa6x\xe2\x81\xa9\xe2\x80\xa8)");
+  EXPECT_EQ(printable("\u2027\u202F\u2065"), "\u2027\u202F\u2065");
+}
+
 TEST(Printable, LettersOfAnyLanguageStay) {
   for (const char* text : {"", "plain name.png",
                            "Gr\xc3\xbc\xc3\x9f"

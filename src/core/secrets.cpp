@@ -84,11 +84,21 @@ std::string mask_parameters(std::string_view text) {
   return masked;
 }
 
+// Where "user:password" ends, npos where there is none. A password may hold the '/', '?' or '#' that should have been encoded:
+// what stands behind the colon of "host:8080/a@b" is a number, else it is the beginning of a password.
+size_t end_of_user(std::string_view url) {
+  const size_t path = std::min(url.find_first_of("/?#"), url.size());
+  if (const size_t at = url.substr(0, path).rfind('@'); at != std::string_view::npos) return at;
+  const size_t colon = url.substr(0, path).find(':');
+  const bool port = colon == std::string_view::npos ||
+                    url.substr(colon + 1, path - colon - 1).find_first_not_of("0123456789") == std::string_view::npos;
+  return port ? std::string_view::npos : url.find('@', path);
+}
+
 // What follows "scheme://". A ${VARIABLE} may hold any character.
 std::string mask_url(std::string_view url) {
-  const size_t path = std::min(url.find_first_of("/?#"), url.size());
   std::string masked;
-  if (const size_t at = url.substr(0, path).rfind('@'); at != std::string_view::npos) {
+  if (const size_t at = end_of_user(url); at != std::string_view::npos) {
     masked = mask_user(url.substr(0, at));
     url.remove_prefix(at);
   }

@@ -16,6 +16,11 @@ TEST(Secrets, CredentialsOfUrlsAreMasked) {
   EXPECT_EQ(mask_urls("s3://key:word@bucket/x"), "s3://***@bucket/x");
 }
 
+TEST(Secrets, PasswordsWithBareSlashesAreMaskedWhole) {
+  EXPECT_EQ(mask_urls("https://me:pa/ss#w?rd@host/m.pth"), "https://***@host/m.pth");
+  EXPECT_EQ(mask_urls("https://host:8080/a@b/m.pth"), "https://host:8080/a@b/m.pth");
+}
+
 TEST(Secrets, WhatIsNoCredentialStays) {
   const std::string sum(64, 'a');
   for (const std::string& text : {std::string("https://host/a@b/m.pth"), std::string("https://host/m.pth?download=true&raw=1"),

@@ -3,10 +3,18 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/sample.h"
 
 namespace tessera {
+
+// Where the samples of a data set come from, for the line that says what was taken as what.
+struct DataOrigin {
+  std::string text = {};                // "images/train"; empty: nothing to say
+  bool labelled = true;                 // false: there are no masks, and samples come without labels
+  std::vector<std::string> notes = {};  // what was found beside the samples and left out, a sentence each
+};
 
 // A fixed list of samples. Implementations are immutable after construction: `get` may be called from many threads.
 class Dataset {
@@ -25,6 +33,14 @@ class Dataset {
 
   // The file of a sample's image; empty where it is in none.
   virtual std::filesystem::path image_file(int64_t /*index*/) const { return {}; }
+
+  virtual const DataOrigin& origin() const {
+    static const DataOrigin nothing_to_say;
+    return nothing_to_say;
+  }
+
+  // The file of a sample's mask; empty where it has none of its own.
+  virtual std::filesystem::path mask_file(int64_t /*index*/) const { return {}; }
 
   // Throws UsageError when a look at some samples shows that what the config says of their labels cannot be meant.
   virtual void check_labels() const {}

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/error.h"
 #include "core/host_name.h"
 #include "core/json_text.h"
+#include "core/log.h"
 #include "core/printable.h"
 #include "core/rank_status.h"
 #include "dist/open_store.h"
 #include "dist/rank_proof.h"
+#include "dist/sealed_store.h"
 #include "dist/world.h"
 
 namespace tessera {
@@ -37,11 +38,11 @@ nlohmann::json hello_of(const RankSpec& spec, const Identity& identity, bool has
 
 // Says who we are; two of one rank are two jobs at one address.
 void say_hello(c10d::Store& store, const RankSpec& spec, const nlohmann::json& hello) {
+  const std::vector<uint8_t> own = bytes_of(hello.dump());  // no other has its nonce
   TSR_CHECK(
-      store.add(fmt::format("{}/claim/{}", spec.generation, spec.rank), 1) == 1,
+      store.compareSet(hello_key(spec, spec.rank), {}, own) == own,
       "rank {} is at {}:{} already: two jobs use one master port, or two processes have the same rank; choose another port",
       spec.rank, spec.master_addr, spec.master_port);
-  store.set(hello_key(spec, spec.rank), bytes_of(hello.dump()));
 }
 
 std::vector<std::string> read_hellos(c10d::Store& store, const RankSpec& spec) {
@@ -60,10 +61,11 @@ nlohmann::json parse_hello(const std::string& text, int rank) {
       hello.is_object() && hello.value("rank", nlohmann::json()) == rank &&
       std::all_of(hello.begin(), hello.end(), [](const auto& v) { return v.is_string() || v.is_number_integer(); }) &&
       hello.value("host", nlohmann::json()).is_string();
-  TSR_CHECK(
-      whole,
-      "what stands for rank {} at the master's address is no hello of this program: {}; is the port in use by another job?",
-      rank, printable(text.substr(0, 200)));
+  TSR_CHECK(whole,
+            "what stands for rank {} at the master's address is no hello of this program: {}; is the port in use by another "
+            "job, or has "
+            "this rank not been given the job secret of the others?",
+            rank, printable(text.substr(0, 200)));
   return hello;
 }
 
@@ -98,8 +100,7 @@ void check_alike(const nlohmann::json& one, const nlohmann::json& other) {
 
 // Everybody compares with everybody: whoever differs, all ranks end and say so.
 void compare_all(c10d::Store& store, const RankSpec& spec, const nlohmann::json& own, const std::string& secret,
-                 std::chrono::seconds timeout) {
-  const std::vector<std::string> hellos = read_hellos(store, spec);
+                 const std::vector<std::string>& hellos, std::chrono::seconds timeout) {
   std::vector<std::string> hosts;
   for (int rank = 0; rank < spec.world_size; ++rank) {
     const nlohmann::json hello = parse_hello(hellos[static_cast<size_t>(rank)], rank);
@@ -109,11 +110,20 @@ void compare_all(c10d::Store& store, const RankSpec& spec, const nlohmann::json&
   if (!secret.empty()) exchange_proofs(store, spec, secret, hellos, hosts, timeout);
 }
 
-// The store goes with rank 0, which must not end before the others have read from it what is wrong.
-void wait_for_the_others(c10d::Store& store, const RankSpec& spec, const std::string& compared) {
-  constexpr int kTries = 50;
-  for (int i = 0; spec.rank == 0 && i < kTries && store.add(compared, 0) < spec.world_size; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+std::string compared_key(const RankSpec& spec, int rank) {
+  return fmt::format("{}/compared/{}", spec.generation, rank);
+}
+
+// The store may go with rank 0, which must not end before the others have read from it what is wrong.
+void wait_for_the_others(c10d::Store& store, const RankSpec& spec) {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < spec.world_size; ++rank) keys.push_back(compared_key(spec, rank));
+  try {
+    if (spec.rank == 0) store.wait(keys, kPatience);
+  } catch (const std::exception& e) {
+    log_debug("not all ranks have seen what is wrong: {}", e.what());
+  }
 }
 
 }  // namespace
@@ -124,23 +134,33 @@ std::unique_ptr<World> meet_world(const RankSpec& given, const Identity& identit
   spec.master_addr = meeting_address(given);
   std::string secret;
   const auto find_secret = [&] { secret = options.secret ? options.secret() : ""; };
-  // Rank 0 leaves it, where it does, before anybody can find rank 0; the others look for it once they have.
-  if (spec.rank == 0) find_secret();
-  const auto store = open_store(spec, options.meet_timeout);
-  if (spec.rank != 0) find_secret();
+  // Rank 0 leaves it, where it does, before anybody can find rank 0; those of other hosts look for it once they have.
+  const bool at_once = spec.rank == 0 || on_one_host(spec);
+  if (at_once) find_secret();
+  const auto open = open_store(spec, secret, options.meet_timeout);
+  if (!at_once) find_secret();
+  // What only processes of this user can reach needs no seal.
+  const bool seal = !secret.empty() && !on_one_host(spec);
+  const auto sealed = [&](const std::string& key) -> c10::intrusive_ptr<c10d::Store> {
+    if (!seal) return open;
+    return c10::make_intrusive<SealedStore>(open, key, fmt::format("{}:{}", spec.master_addr, spec.master_port));
+  };
+  const auto store = sealed(secret);
   const nlohmann::json own = hello_of(spec, identity, !secret.empty());
   say_hello(*store, spec, own);
   wait_for_all(*store, spec, options.meet_timeout);
-  const std::string compared = fmt::format("{}/compared", spec.generation);
+  const std::vector<std::string> hellos = read_hellos(*store, spec);
+  const auto compared = [&] { store->set(compared_key(spec, spec.rank), bytes_of("yes")); };
   try {
-    compare_all(*store, spec, own, secret, options.meet_timeout);
+    compare_all(*store, spec, own, secret, hellos, options.meet_timeout);
   } catch (const Error&) {
-    store->add(compared, 1);
-    wait_for_the_others(*store, spec, compared);
+    compared();
+    wait_for_the_others(*store, spec);
     throw;
   }
-  store->add(compared, 1);
-  return std::make_unique<World>(spec, store, options.cuda, options.timeout);
+  compared();
+  // Of this world alone, for a secret may serve several jobs: what was sealed in another is not believed.
+  return std::make_unique<World>(spec, sealed(world_key(secret, hellos)), options.cuda, options.timeout);
 }
 
 }  // namespace tessera

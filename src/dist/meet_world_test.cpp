@@ -111,9 +111,61 @@ bool answers(in_addr_t address, int port) {
   return connected;
 }
 
-TEST(OpenStore, ListensAtTheMastersLoopbackAddressAlone) {
+// As if the ranks were on two hosts, which here meet on loopback.
+RankSpec far_spec_of(int rank, int port) {
+  RankSpec spec = spec_of(rank, 2, port);
+  spec.num_nodes = 2;
+  spec.node_rank = rank;
+  return spec;
+}
+
+std::vector<std::string> meet_from_afar(int port, const std::vector<std::string>& secrets, int timeout_s = 60) {
+  return meet({far_spec_of(0, port), far_spec_of(1, port)}, {{}}, timeout_s, secrets);
+}
+
+TEST(MeetWorld, RanksOfSeveralHostsMeet) {
+  for (const char* secret : {"", "secret of this job"}) {
+    for (const std::string& message : meet_from_afar(free_port(), {secret})) EXPECT_EQ(message, "");
+  }
+}
+
+TEST(MeetWorld, ARankOfAnotherHostWithoutTheSecretIsRefused) {
+  for (const std::string& other : {std::string("another secret"), std::string()}) {
+    const auto messages = meet_from_afar(free_port(), {"secret of this job", other}, 2);
+    EXPECT_NE(messages[0].find("rank 1"), std::string::npos) << messages[0];
+    EXPECT_NE(messages[1].find(other.empty() ? "job secret" : "rank 0"), std::string::npos) << messages[1];
+  }
+}
+
+// Names of all that a world of two hosts leaves in its store.
+std::vector<std::string> keys_of_a_world(const std::string& secret) {
   const int port = free_port();
-  const auto store = open_store(spec_of(0, 1, port), std::chrono::seconds(10));
+  const auto store = open_store(far_spec_of(0, port), "", std::chrono::seconds(30));  // as a launcher would serve it
+  std::vector<RankSpec> specs{far_spec_of(0, port), far_spec_of(1, port)};
+  for (RankSpec& spec : specs) spec.launcher_store = true;
+  for (const std::string& message : meet(specs, {{}}, 60, {secret})) EXPECT_EQ(message, "");
+  return store->listKeys();
+}
+
+TEST(MeetWorld, AStrangerAtTheStoreIsNotTakenForARank) {
+  const std::vector<std::string> keys = keys_of_a_world("secret of this job");
+  EXPECT_GT(keys.size(), 8U);  // hellos, proofs, and addresses of three groups
+  const int port = free_port();
+  std::thread first([&] { EXPECT_EQ(meet({far_spec_of(0, port)}, {{}}, 60, {"secret of this job"}).at(0), ""); });
+  const auto stranger = open_store(far_spec_of(1, port), "", std::chrono::seconds(60));
+  stranger->wait({"0/hello/0"});
+  // It is faster than rank 1 with everything that is not there yet.
+  for (const std::string& key : keys) {
+    if (!stranger->check({key})) stranger->set(key, std::string("a stranger's word"));
+  }
+  stranger->add("0/claim/1", 1);
+  EXPECT_EQ(meet({far_spec_of(1, port)}, {{}}, 60, {"secret of this job"}).at(0), "");
+  first.join();
+}
+
+TEST(OpenStore, ListensAtTheMastersAddressAlone) {
+  const int port = free_port();
+  const auto store = open_store(far_spec_of(0, port), "", std::chrono::seconds(10));
   EXPECT_TRUE(answers(INADDR_LOOPBACK, port));
   EXPECT_FALSE(answers(INADDR_LOOPBACK + 1, port));  // 127.0.0.2 would answer if it listened everywhere
 }
@@ -130,8 +182,8 @@ TEST(OpenStore, RanksOfOneHostMeetOnLoopback) {
   spec.num_nodes = 2;
   EXPECT_EQ(meeting_address(spec), "some-host");
   spec.num_nodes = 1;
-  spec.launcher_store = true;
-  EXPECT_EQ(meeting_address(spec), "some-host");
+  spec.launcher_store = true;  // ranks of one host do without it
+  EXPECT_EQ(meeting_address(spec), "127.0.0.1");
 }
 
 TEST(LocalAddress, IsTheOneTheRouteLeavesFrom) {

@@ -1,17 +1,14 @@
 #include "dist/open_store.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <memory>
+#include <optional>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "core/error.h"
 #include "core/host_name.h"
+#include "core/listen_at.h"
+#include "core/log.h"
 #include "core/loopback.h"
+#include "dist/host_store.h"
 
 namespace tessera {
 namespace {
@@ -29,39 +26,42 @@ std::string first_line(const std::string& text) {
       spec.master_addr, spec.master_port, why);
 }
 
-// A socket bound to one address of this machine; c10d by itself would take all of them.
-int bind_only(const RankSpec& spec, const std::string& address) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  const int failed = getaddrinfo(address.c_str(), std::to_string(spec.master_port).c_str(), &hints, &found);
-  if (failed != 0) cannot_listen(spec, gai_strerror(failed));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, freeaddrinfo);
-  const int file = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-  setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  // Listening already tells two jobs on one port apart; c10d may call it again.
-  if (file >= 0 && bind(file, found->ai_addr, found->ai_addrlen) == 0 && listen(file, SOMAXCONN) == 0) return file;
-  const std::string why = std::strerror(errno);
-  if (file >= 0) close(file);
-  cannot_listen(spec, why);
+// A socket at the master's address, for c10d by itself would take all of them; none where that is what is left to do.
+std::optional<int> bind_only(const RankSpec& spec, const std::string& address) {
+  std::string why;
+  std::vector<Descriptor> sockets;
+  try {
+    sockets = listen_at(address, spec.master_port, why);
+  } catch (const Error& e) {
+    cannot_listen(spec, e.what());
+  }
+  if (sockets.empty() && is_loopback(address)) cannot_listen(spec, why);
+  if (!sockets.empty()) return sockets.front().release();  // c10d takes one; who calls tries all addresses of a name
+  log_warn("{}: the ranks' store listens at all addresses, port {}; a master address of this host keeps it to that one", why,
+           spec.master_port);
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::string meeting_address(const RankSpec& spec) {
-  if (spec.master_addr != "localhost" && is_loopback(spec.master_addr)) return spec.master_addr;
-  const bool one_host = spec.num_nodes == 1 && !spec.launcher_store;
-  return one_host || spec.master_addr == "localhost" ? kLoopback : spec.master_addr;
+bool on_one_host(const RankSpec& spec) {
+  return spec.num_nodes == 1;
 }
 
-c10::intrusive_ptr<c10d::Store> open_store(const RankSpec& spec, std::chrono::seconds timeout) {
+std::string meeting_address(const RankSpec& spec) {
+  if (spec.master_addr != "localhost" && is_loopback(spec.master_addr)) return spec.master_addr;
+  return on_one_host(spec) || spec.master_addr == "localhost" ? kLoopback : spec.master_addr;
+}
+
+c10::intrusive_ptr<c10d::Store> open_store(const RankSpec& spec, const std::string& secret, std::chrono::seconds timeout) {
+  if (on_one_host(spec)) return open_host_store(spec, secret, timeout);
   const std::string address = meeting_address(spec);
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(spec.master_port);
   options.isServer = spec.rank == 0 && !spec.launcher_store;
   options.waitWorkers = false;
   options.timeout = timeout;
-  if (options.isServer && is_loopback(address)) options.masterListenFd = bind_only(spec, address);
+  if (options.isServer) options.masterListenFd = bind_only(spec, address);
   try {
     return c10::make_intrusive<c10d::TCPStore>(address, options);
   } catch (const std::exception& e) {

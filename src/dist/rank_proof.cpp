@@ -14,16 +14,23 @@ std::string proof_key(const RankSpec& spec, int rank) {
   return fmt::format("{}/proof/{}", spec.generation, rank);
 }
 
+std::string code_of_world(std::string what, const std::string& secret, const std::vector<std::string>& hellos) {
+  for (const std::string& hello : hellos) what += fmt::format("\n{} {}", hello.size(), hello);
+  return hex_of(hmac_sha256(secret, what));
+}
+
 std::string proof_of(int rank, const std::string& secret, const std::vector<std::string>& hellos) {
-  std::string text = fmt::format("tessera rank {}", rank);
-  for (const std::string& hello : hellos) text += fmt::format("\n{} {}", hello.size(), hello);
-  return hex_of(hmac_sha256(secret, text));
+  return code_of_world(fmt::format("tessera rank {}", rank), secret, hellos);
 }
 
 }  // namespace
 
 std::string make_nonce() {
   return hex_of(random_bytes(32));
+}
+
+std::string world_key(const std::string& secret, const std::vector<std::string>& hellos) {
+  return code_of_world("tessera world", secret, hellos);
 }
 
 void exchange_proofs(c10d::Store& store, const RankSpec& spec, const std::string& secret,

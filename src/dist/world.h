@@ -45,7 +45,7 @@ struct MeetOptions {
   std::chrono::seconds timeout{1800};      // of a collective
 
   // The secret of the job (Note [Proof of a rank]); "" or no function: nobody is asked for one. Called once, by rank 0 before
-  // it listens and by the others once they have found it.
+  // anybody can find it, by ranks of the same host at once, and by the others when they have found it.
   std::function<std::string()> secret = {};
 };
 

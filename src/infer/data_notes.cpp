@@ -5,7 +5,7 @@
 
 #include "core/name_list.h"
 #include "core/plural.h"
-#include "data/shared_files.h"
+#include "data/datasets/shared_files.h"
 
 namespace tessera {
 namespace {
@@ -25,13 +25,12 @@ std::string repeated_images(int64_t images, int64_t batch_size) {
 std::vector<std::string> data_notes(const Dataset& train, const Dataset& val, int64_t batch_size) {
   std::vector<std::string> notes;
   if (batch_size > train.size()) notes.push_back(repeated_images(train.size(), batch_size));
-  const auto shared = shared_files(train, val);
-  if (!shared.empty()) {
-    notes.push_back(
-        fmt::format("{} of {} {} are training images too (the first: {}), so val measures what was learned by heart; look at "
-                    "data.train and "
-                    "data.val",
-                    shared.size(), val.size(), plural(val.size(), "validation image"), shared[0].second));
+  if (const auto shared = shared_files(train, val); !shared.empty()) {
+    const SharedFile& first = shared[0];
+    notes.push_back(fmt::format(
+        "{} of {} validation images are training images too (the first: {}{}), so val measures what was learned by heart; "
+        "look at data.train and data.val",
+        shared.size(), val.size(), first.val, first.copied ? fmt::format(", the same bytes as {} of train", first.train) : ""));
   }
   return notes;
 }

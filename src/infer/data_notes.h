@@ -10,7 +10,7 @@ namespace tessera {
 
 // What a run can say of its data without reading all of it, as `tessera data check` does: warnings, each a sentence.
 
-// Before the first step: images that repeat within a batch, validation images that are trained on.
+// Before the first step: images that repeat within a batch, validation images that are trained on, by file or by bytes.
 std::vector<std::string> data_notes(const Dataset& train, const Dataset& val, int64_t batch_size);
 
 // After an evaluation: classes that no pixel of the images is labelled with. Empty where every class has some, and where none

@@ -14,15 +14,20 @@ namespace {
 
 using testing::pairs_at;
 using testing::TempFolder;
-using testing::write_pair;
 
 std::vector<std::string> notes(const DataConfig& config, int64_t batch_size) {
   return data_notes(*make_dataset(config, Split::kTrain), *make_dataset(config, Split::kVal), batch_size);
 }
 
+// Files of the same bytes would be noted as copies.
+void write_distinct_pair(const std::filesystem::path& root, const std::string& name) {
+  testing::write_image(root / "images" / (name + ".png"), {4, 6}, static_cast<uint8_t>(name[0]));
+  testing::write_mask(root / "masks" / (name + ".png"));
+}
+
 TEST(DataNotes, ABatchOfMoreThanAllImagesSaysThatTheyRepeat) {
   TempFolder folder;
-  for (int i = 0; i < 4; ++i) write_pair(folder.path(), "s" + std::to_string(i));
+  for (const char* name : {"a", "b", "c", "d"}) write_distinct_pair(folder.path(), name);
   DataConfig config = pairs_at(folder.path());
   config.val_share = 0.25;
   EXPECT_TRUE(notes(config, 3).empty());
@@ -33,8 +38,9 @@ TEST(DataNotes, ABatchOfMoreThanAllImagesSaysThatTheyRepeat) {
 
 TEST(DataNotes, ValidationImagesThatAreTrainedOnAreNamed) {
   TempFolder folder;
-  for (const char* name : {"a", "b", "c"}) write_pair(folder.path(), name);
-  write_pair(folder / "other", "b");  // of the same name, but another file
+  for (const char* name : {"a", "b", "c"}) write_distinct_pair(folder.path(), name);
+  testing::write_image(folder / "other/images/b.png", {5, 6});  // of the same name, but another image
+  testing::write_mask(folder / "other/masks/b.png", {5, 6});
   fs::create_directory_symlink(folder / "images", folder / "linked");
   DataConfig config = pairs_at(folder.path());
   config.train.count = 2;
@@ -47,6 +53,10 @@ TEST(DataNotes, ValidationImagesThatAreTrainedOnAreNamed) {
   config.val.images = "other/images";
   config.val.masks = "other/masks";
   EXPECT_TRUE(notes(config, 1).empty());
+  fs::copy_file(folder / "images/a.png", folder / "other/images/b.png", fs::copy_options::overwrite_existing);
+  ASSERT_EQ(notes(config, 1).size(), 1U);
+  EXPECT_CONTAINS(notes(config, 1)[0],
+                  "1 of 1 validation images are training images too (the first: b, the same bytes as a of train)");
 }
 
 TEST(DataNotes, ClassesWithoutALabelAreNamed) {

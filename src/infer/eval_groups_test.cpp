@@ -48,7 +48,7 @@ class EvalGroupsTest : public ::testing::Test {
   EvalGroups groups(EvalGroupOptions options) {
     std::vector<int64_t> indices(data->sizes.size());
     std::iota(indices.begin(), indices.end(), 0);
-    samples.emplace_back(experiment, data);
+    samples.emplace_back(experiment, data, Split::kVal);
     return EvalGroups(samples.back(), indices, quarantine, std::move(options));
   }
 

@@ -5,6 +5,7 @@
 
 #include "core/image.h"
 #include "metric/iou_report.h"
+#include "metric/object_counts.h"
 
 namespace tessera {
 
@@ -17,8 +18,12 @@ struct ImageScore {
 
 struct EvalResult {
   IouReport report;
-  std::vector<int64_t> confusion;  // num_classes x num_classes, row = label
-  std::vector<ImageScore> images;  // in data-set order; images without a labelled pixel are left out
+  std::vector<int64_t> confusion;        // num_classes x num_classes, row = label; empty where classes overlap
+  std::vector<ClassCounts> overlapping;  // where they do: pixels by class
+  std::vector<ClassCounts> boundaries;   // pixels of boundaries by class; empty: not counted
+  std::vector<ObjectCounts> objects;     // by class; empty: not counted
+  std::vector<bool> object_classes;      // those whose objects were counted
+  std::vector<ImageScore> images;        // in data-set order; images without a labelled pixel are left out
   int64_t num_images = 0;
   int64_t num_bad = 0;
   double seconds = 0;

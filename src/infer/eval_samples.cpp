@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-EvalSamples::EvalSamples(const Experiment& experiment, DatasetPtr dataset)
+EvalSamples::EvalSamples(const Experiment& experiment, DatasetPtr dataset, Split transforms)
     : dataset_(std::move(dataset)),
-      pipeline_(make_pipeline(experiment.data, Split::kVal)),
+      pipeline_(make_pipeline(experiment.data, transforms)),
       at_original_(experiment.eval.at == EvalSize::kOriginal),
       seed_(static_cast<uint64_t>(experiment.train.seed)) {}
 

@@ -3,6 +3,7 @@
 
 #include "config/experiment.h"
 #include "data/dataset.h"
+#include "data/datasets/split.h"
 #include "data/transforms/transform.h"
 
 namespace tessera {
@@ -20,21 +21,22 @@ struct EvalSample {
   EvalTruth truth;
 };
 
-// The samples of a data set as an evaluation sees them. Thread-safe.
+// The samples of a data set as an evaluation sees them: after the transforms of the split `transforms`, whichever they are of.
+// Thread-safe.
 class EvalSamples {
  public:
-  EvalSamples(const Experiment& experiment, DatasetPtr dataset);
+  EvalSamples(const Experiment& experiment, DatasetPtr dataset, Split transforms);
 
   EvalSample load(int64_t index) const;                                  // throws BadSample
   Sample original(int64_t index) const { return dataset_->get(index); }  // before any transform
 
   int64_t size() const { return dataset_->size(); }
-  int num_classes() const { return dataset_->classes().size(); }
+  const ClassTable& classes() const { return dataset_->classes(); }
   bool at_original() const { return at_original_; }  // predictions are compared at the size of the original
 
  private:
   DatasetPtr dataset_;
-  Pipeline pipeline_;  // of the validation split, whichever the samples are of
+  Pipeline pipeline_;
   bool at_original_;
   uint64_t seed_;
 };

@@ -10,8 +10,9 @@
 
 namespace tessera {
 
-Evaluator::Evaluator(const Experiment& experiment, DatasetPtr dataset, World& world)
-    : samples_(experiment, std::move(dataset)),
+Evaluator::Evaluator(const Experiment& experiment, DatasetPtr dataset, World& world, Split transforms)
+    : samples_(experiment, std::move(dataset), transforms),
+      counting_(counting_of(experiment.eval, samples_.classes())),
       quarantine_(samples_.size(), experiment.data.max_bad_share),
       world_(world),
       threads_(loader_threads(experiment.data.threads, world.spec.local_world_size)),
@@ -24,7 +25,7 @@ Evaluator::Evaluator(const Experiment& experiment, DatasetPtr dataset, World& wo
 EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(int64_t)>& progress) {
   const auto begin = std::chrono::steady_clock::now();
   const KeptCasts kept;
-  OverlappedCounter counter(samples_.num_classes(), predictor.device());
+  OverlappedCounter counter(counting_, predictor.device());
   SharedGroups shared(world_, predictor, samples_.size(), block_);
   const auto finish_counting = [&] { counter.wait(); };
   EvalGroups groups(samples_, own_, quarantine_,

@@ -10,22 +10,23 @@
 
 namespace tessera {
 
-std::vector<ConfusionMatrix> count_images(const std::vector<at::Tensor>& labels, const std::vector<at::Tensor>& predicted,
-                                          int num_classes) {
+std::vector<EvalCounts> count_images(const std::vector<at::Tensor>& labels, const std::vector<at::Tensor>& predicted,
+                                     const Counting& counting) {
   // Plain threads and few: a second OpenMP team beside that of the thread which keeps a GPU busy would spin in its way, and
   // made a batch take 1.7 times as long.
   constexpr int kThreads = 4;
-  ParallelMap<ConfusionMatrix> counts(std::ssize(labels), kThreads, std::ssize(labels), [&](int64_t i) {
-    ConfusionMatrix own(num_classes);
+  ParallelMap<EvalCounts> counts(std::ssize(labels), kThreads, std::ssize(labels), [&](int64_t i) {
+    EvalCounts own(counting);
     own.add(labels[static_cast<size_t>(i)], predicted[static_cast<size_t>(i)]);
     return own;
   });
-  std::vector<ConfusionMatrix> matrices;
-  while (std::optional<ConfusionMatrix> next = counts.next()) matrices.push_back(std::move(*next));
-  return matrices;
+  std::vector<EvalCounts> images;
+  while (std::optional<EvalCounts> next = counts.next()) images.push_back(std::move(*next));
+  return images;
 }
 
-OverlappedCounter::OverlappedCounter(int num_classes, at::Device device) : overlaps_(!device.is_cpu()), total_(num_classes) {}
+OverlappedCounter::OverlappedCounter(const Counting& counting, at::Device device)
+    : overlaps_(!device.is_cpu()), counting_(counting), total_(counting) {}
 
 void OverlappedCounter::add(std::vector<EvalTruth> truths, std::vector<at::Tensor> predicted) {
   // Shared, as a std::function must be copyable.
@@ -40,20 +41,17 @@ void OverlappedCounter::count(Group& group) {
     LabelMap& own = truth.labels;
     labels.push_back(torch::from_blob(own.labels.data(), {own.height, own.width}, torch::kInt16));
   }
-  const std::vector<ConfusionMatrix> matrices = count_images(labels, group.predicted.wait(), total_.num_classes());
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    total_.add_counts(matrices[i].counts());
-    const double iou = matrices[i].report().mean_iou_present;
+  const std::vector<EvalCounts> images = count_images(labels, group.predicted.wait(), counting_);
+  for (size_t i = 0; i < images.size(); ++i) {
+    total_.add(images[i]);
+    const double iou = images[i].report().mean_iou_present;
     if (std::isfinite(iou)) images_.push_back({group.truths[i].index, group.truths[i].id, iou});
   }
   num_images_ += std::ssize(group.truths);
 }
 
 EvalResult OverlappedCounter::result() const {
-  EvalResult result;
-  const at::Tensor counts = total_.counts().contiguous();
-  result.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
-  result.report = total_.report();
+  EvalResult result = total_.result();
   result.images = images_;
   result.num_images = num_images_;
   return result;

@@ -4,23 +4,23 @@
 #include <vector>
 
 #include "core/background.h"
+#include "infer/eval_counts.h"
 #include "infer/eval_result.h"
 #include "infer/eval_samples.h"
-#include "metric/confusion_matrix.h"
 #include "tensor/download.h"
 
 namespace tessera {
 
-// A matrix for each image, counted side by side on the CPU.
-std::vector<ConfusionMatrix> count_images(const std::vector<at::Tensor>& labels, const std::vector<at::Tensor>& predicted,
-                                          int num_classes);
+// The counts of each image, counted side by side on the CPU.
+std::vector<EvalCounts> count_images(const std::vector<at::Tensor>& labels, const std::vector<at::Tensor>& predicted,
+                                     const Counting& counting);
 
 // Compares predictions with the truth on a thread of its own, while the caller sends the next images off and a GPU computes
 // them. One group is counted at a time, so two are held at most.
 class OverlappedCounter {
  public:
   // device: that makes the predictions. On a CPU `add` waits, as counting and computing would both want all cores.
-  OverlappedCounter(int num_classes, at::Device device);
+  OverlappedCounter(const Counting& counting, at::Device device);
 
   // predicted: (H, W) classes of each image, which the device may still be computing. Rethrows what went wrong in the groups
   // before.
@@ -29,7 +29,7 @@ class OverlappedCounter {
   // Returns when everything is counted. Rethrows what went wrong.
   void wait() { background_.wait(); }
 
-  // What was counted, after `wait`: report, confusion, images and num_images.
+  // What was counted, after `wait`: what EvalCounts::result has, images and num_images.
   EvalResult result() const;
 
  private:
@@ -40,7 +40,8 @@ class OverlappedCounter {
   void count(Group& group);
 
   bool overlaps_;
-  ConfusionMatrix total_;
+  Counting counting_;
+  EvalCounts total_;
   std::vector<ImageScore> images_;
   int64_t num_images_ = 0;
   Background background_;  // the last member: its thread uses the others

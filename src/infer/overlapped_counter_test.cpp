@@ -24,7 +24,7 @@ at::Tensor row(const std::vector<int64_t>& classes) {
 class OverlappedCounterTest : public ::testing::TestWithParam<at::DeviceType> {};
 
 TEST_P(OverlappedCounterTest, SumsGroupsAndScoresImagesInTheirOrder) {
-  OverlappedCounter counter(2, GetParam());
+  OverlappedCounter counter({.num_classes = 2}, GetParam());
   counter.add({truth(4, {0, 0, 1, 1}), truth(5, {-1, -1})}, {row({0, 1, 1, 1}), row({0, 1})});
   counter.add({truth(2, {1, 1})}, {row({1, 1})});
   counter.wait();
@@ -40,7 +40,7 @@ TEST_P(OverlappedCounterTest, SumsGroupsAndScoresImagesInTheirOrder) {
 }
 
 TEST_P(OverlappedCounterTest, WhatGoesWrongIsThrownWhereItIsWaitedFor) {
-  OverlappedCounter counter(2, GetParam());
+  OverlappedCounter counter({.num_classes = 2}, GetParam());
   EXPECT_THROW(
       {
         counter.add({truth(0, {0, 1})}, {row({0, 2})});  // there is no class 2

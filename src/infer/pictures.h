@@ -11,7 +11,7 @@ namespace tessera {
 Image draw_confusion(const std::vector<int64_t>& counts, int num_classes);
 
 // Image, label and prediction side by side, at most `max_side` high.
-Image draw_triptych(const Image& image, const LabelMap& labels, const LabelMap& prediction, const std::vector<Color>& palette,
+Image draw_triptych(const Image& image, const LabelMap& labels, const LabelMap& prediction, const ClassTable& classes,
                     int max_side);
 
 // RGB pictures next to or above one another, on a neutral ground.

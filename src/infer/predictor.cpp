@@ -3,13 +3,15 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "data/batch/normalize.h"
 #include "infer/original_pixels.h"
 #include "infer/precision.h"
 #include "infer/torch_settings.h"
+#include "infer/windows/auto_windows.h"
 #include "infer/windows/views.h"
-#include "infer/windows/window_classes.h"
 #include "infer/windows/window_inputs.h"
 #include "kernels/common/fused.h"
 #include "kernels/features/resize_bilinear.h"
@@ -27,15 +29,25 @@ at::Tensor in_float(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
 }
 
-at::Tensor to_probabilities(const at::Tensor& scores) {
-  return scores.size(1) == 1 ? scores.sigmoid() : scores.softmax(1);
+at::Tensor to_probabilities(const at::Tensor& scores, bool multi_label) {
+  return multi_label || scores.size(1) == 1 ? scores.sigmoid() : scores.softmax(1);
+}
+
+// (N, K, H, W) bool to (N, H, W) int16: Note [Multi-label maps].
+at::Tensor class_sets(const at::Tensor& there) {
+  at::Tensor sets = at::zeros_like(there.select(1, 0), at::kShort);
+  for (int64_t c = 0; c < there.size(1); ++c) sets.add_(there.select(1, c), int64_t{1} << c);
+  return sets;
 }
 
 // The sum of views, each brought back to the images' own size and orientation.
 class ViewSum {
  public:
-  ViewSum(int64_t height, int64_t width, bool of_probabilities)
-      : height_(height), width_(width), of_probabilities_(of_probabilities) {}
+  using Probabilities = std::function<at::Tensor(const at::Tensor& scores)>;
+
+  // probabilities: what is added up in place of the scores themselves; may be empty.
+  ViewSum(int64_t height, int64_t width, Probabilities probabilities)
+      : height_(height), width_(width), probabilities_(std::move(probabilities)) {}
 
   void add(const View& view, const at::Tensor& scores) {
     const int64_t count = scores.size(0);
@@ -43,7 +55,7 @@ class ViewSum {
       at::Tensor own = ImageScores{scores.narrow(0, i, 1), view.height, view.width}.full();
       if (view.mirrored) own = own.flip({3});
       own = resize_scores(own, height_, width_);
-      if (of_probabilities_) own = to_probabilities(own);
+      if (probabilities_) own = probabilities_(own);
       if (!sum_.defined() && count == 1) {
         sum_ = own;
         return;
@@ -58,7 +70,7 @@ class ViewSum {
 
  private:
   int64_t height_, width_;
-  bool of_probabilities_;
+  Probabilities probabilities_;
   at::Tensor sum_;
 };
 
@@ -80,8 +92,10 @@ at::Tensor ImageScores::full() const {
 
 Predictor::Predictor(const Experiment& experiment, ModelPtr model, at::Device device)
     : eval_(experiment.eval),
+      crop_(training_crop(experiment.data.train.transforms)),
       normalize_(experiment.data.normalize),
       train_(experiment.train),
+      multi_label_(experiment.data.labels.multi),
       model_(std::move(model)),
       device_(device) {
   if (eval_.batch_size == 0) eval_.batch_size = train_.batch_size;
@@ -95,11 +109,16 @@ bool Predictor::keeps_scale() const {
   return !averages_views() && eval_.scales.at(0) == 1.0;
 }
 
+EvalConfig Predictor::eval_for(int64_t height, int64_t width) const {
+  return with_windows_for(eval_, crop_, device_, height, width);
+}
+
 bool Predictor::splits_over(int ranks, int64_t height, int64_t width) const {
-  const std::vector<View> views = views_of(eval_, height, width);
+  const EvalConfig eval = eval_for(height, width);
+  const std::vector<View> views = views_of(eval, height, width);
   return ranks > 1 && std::any_of(views.begin(), views.end(), [&](const View& view) {
-           return takes_windows(eval_.window, view.height, view.width) &&
-                  !deal_windows(window_grid(view.height, view.width, eval_.window).rows, ranks)[1].empty();
+           return takes_windows(eval.window, view.height, view.width) &&
+                  !deal_windows(window_grid(view.height, view.width, eval.window).rows, ranks)[1].empty();
          });
 }
 
@@ -145,27 +164,38 @@ ImageScores Predictor::scores_of(const EvalConfig& eval, const at::Tensor& image
   const std::vector<View> views = views_of(eval, height, width);
   const ViewNetwork view_network{.batch = std::max(eval.batch_size, x.size(0)),
                                  .scores = [&](const at::Tensor& input) { return network(input, team); }};
-  ViewSum sum(height, width, averages_views());
+  ViewSum::Probabilities probabilities;
+  if (averages_views()) probabilities = [&](const at::Tensor& scores) { return to_probabilities(scores, multi_label_); };
+  ViewSum sum(height, width, probabilities);
   each_view(x, views, eval, view_network, team, [&](const View& view, const at::Tensor& scores) { sum.add(view, scores); });
   if (!team.leads()) return {};
   return {views.size() > 1 ? sum.sum() / static_cast<double>(views.size()) : sum.sum(), height, width};
 }
 
-at::Tensor Predictor::windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const {
+at::Tensor Predictor::windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team,
+                                       const RowSink& sink) const {
   const at::NoGradGuard no_grad;
   const KeptCasts kept;
   begin(eval, images.pixels);
   const WindowGrid grid = window_grid(images.height(), images.width(), eval.window);
-  const InputFormat format{normalize_, images.max_value, input_type(train_.precision)};
+  const InputFormat format{normalize_, images.max_value, input_type(train_.precision), images.num_channels()};
   const WindowInputs inputs(images.pixels, grid, format, device_);
   const WindowView view{images.size(), grid, team.own_part(grid.rows)};
-  WindowClasses classes(view, eval.window.weights,
-                        [&](const at::Tensor& sums) { return best_class(sums, sums.size(2), sums.size(3)); });
+  WindowClasses classes(
+      view, eval.window.weights, /*argmax=*/!multi_label_,
+      [&](const at::Tensor& scores) { return best_class(scores, scores.size(2), scores.size(3)); }, sink);
+  const int64_t all = view.in_row() * (view.part.end - view.part.first);
+  int64_t done = 0;
   WindowPasses passes({view}, eval.window.batch);
   while (const std::optional<WindowPass> pass = passes.next()) {
     const at::Tensor scores = network(inputs.of(pass->windows), team);
-    for (const WantedScores& wanted : pass->wanted) classes.add(wanted.first, wanted.of(scores));
+    for (const WantedScores& wanted : pass->wanted) {
+      classes.add(wanted.first, wanted.of(scores));
+      done += wanted.count;
+    }
+    if (watch_) watch_(done, all);
   }
+  if (sink) return classes.result();
   return team.collect(classes.result(), grid.rows, 1);
 }
 
@@ -173,25 +203,37 @@ std::vector<at::Tensor> Predictor::class_maps_of(const EvalConfig& eval, const I
                                                  const WindowTeam& team) const {
   const at::NoGradGuard no_grad;
   const auto& placements = images.placements;
-  // The largest of a pixel's scores is the same before and after the original is cut out, but not after it is resized.
   const bool whole_frames = std::all_of(placements.begin(), placements.end(), keeps_size);
-  if (whole_frames && keeps_scale() && takes_windows(eval.window, images.height(), images.width())) {
+  if (streams_windows(eval, images)) {
     const at::Tensor classes = windowed_classes(eval, images, team);
     return team.leads() ? cut_originals(classes, placements) : std::vector<at::Tensor>();
   }
-  const ImageScores all = scores_of(eval, images.pixels, images.max_value, team);
+  const ImageScores all = scores_of(eval, images.converted(), images.max_value, team);
   if (!team.leads()) return {};
-  if (whole_frames && use_fused(all.values)) return cut_originals(best_class(all.values, all.height, all.width), placements);
+  if (whole_frames && !multi_label_ && use_fused(all.values))
+    return cut_originals(best_class(all.values, all.height, all.width), placements);
   std::vector<at::Tensor> maps;
   // One after another: scores at the size of an image are large.
   for (size_t i = 0; i < placements.size(); ++i) maps.push_back(classes(all.of(static_cast<int64_t>(i)), placements[i]));
   return maps;
 }
 
+// A probability of 1/2 is a logit of exactly 0.
+double Predictor::threshold() const {
+  return averages_views() ? eval_.threshold : std::log(eval_.threshold / (1 - eval_.threshold));
+}
+
+// The largest of a pixel's scores is the same before and after the original is cut out, but not after it is resized.
+bool Predictor::streams_windows(const EvalConfig& eval, const ImageGroup& images) const {
+  return std::all_of(images.placements.begin(), images.placements.end(), keeps_size) && keeps_scale() &&
+         takes_windows(eval.window, images.height(), images.width());
+}
+
 at::Tensor Predictor::best_class(const at::Tensor& scores, int64_t height, int64_t width) const {
-  if (scores.size(1) > 1 && use_fused(scores)) return upsample_argmax(scores, height, width);
+  if (scores.size(1) > 1 && !multi_label_ && use_fused(scores)) return upsample_argmax(scores, height, width);
   const at::Tensor x = resize_scores(in_float(scores), height, width);
-  if (x.size(1) == 1) return (x.select(1, 0) > (averages_views() ? 0.5 : 0.0)).to(at::kShort);
+  if (multi_label_) return class_sets(x > threshold());
+  if (x.size(1) == 1) return (x.select(1, 0) > threshold()).to(at::kShort);
   return x.argmax(1).to(at::kShort);
 }
 
@@ -212,8 +254,8 @@ at::Tensor Predictor::probabilities(const ImageScores& scores, const std::option
   const at::NoGradGuard no_grad;
   const auto [part, height, width] = original_part(scores, placement);
   const at::Tensor x = resize_scores(part, height, width);
-  const at::Tensor p = averages_views() ? x : to_probabilities(x);
-  return (p.size(1) == 1 ? at::cat({1 - p, p}, 1) : p)[0];
+  const at::Tensor p = averages_views() ? x : to_probabilities(x, multi_label_);
+  return (p.size(1) == 1 && !multi_label_ ? at::cat({1 - p, p}, 1) : p)[0];
 }
 
 }  // namespace tessera

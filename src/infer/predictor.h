@@ -12,6 +12,7 @@
 #include "infer/eval_limits.h"
 #include "infer/image_group.h"
 #include "infer/prediction_memory.h"
+#include "infer/windows/window_classes.h"
 #include "infer/windows/window_team.h"
 #include "nn/model.h"
 
@@ -47,12 +48,12 @@ class Predictor {
   Predictor(const Experiment& experiment, ModelPtr model, at::Device device);
 
   // images: (N, H, W, C) as they leave the validation transforms. Scores are logits, or probabilities when several views are
-  // averaged; K = 1 for a binary model. team: ranks that call this together, with the same images, and share the windows; the
-  // result is the leader's, and that of the others is empty.
+  // averaged; K = 1 for a binary model. Where classes overlap each score is that of one class for itself. team: ranks that call
+  // this together, with the same images, and share the windows; the result is the leader's, and that of the others is empty.
   ImageScores scores(const at::Tensor& images, float max_value, const WindowTeam& team = {}) const;
 
-  // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16.
-  // scores: of one image.
+  // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16. Where classes
+  // overlap, the set of them: Note [Multi-label maps]. scores: of one image.
   at::Tensor classes(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   // (K or 2, H, W) float probabilities at the original size.
@@ -61,6 +62,13 @@ class Predictor {
   // The classes of each image, on the device, which may still be computing them. Equal to classes(scores(...)), but windows of
   // large images need memory for one row of them only.
   std::vector<at::Tensor> class_maps(const ImageGroup& images, const WindowTeam& team = {}) const;
+
+  // The classes of one image, handed to `sink` in rows from top to bottom, on the device. Where an image is cut into windows
+  // and keeps its size, memory does not grow with it. Rows may come again from the top, where memory ran out in between.
+  void class_rows(const ImageGroup& image, const RowSink& sink) const;
+
+  // Called after each forward pass over windows, with how many of an image's (or a group's) windows are done.
+  void watch_windows(std::function<void(int64_t done, int64_t all)> watch) { watch_ = std::move(watch); }
 
   // Whether an image of this size has windows for more than one of so many ranks.
   bool splits_over(int ranks, int64_t height, int64_t width) const;
@@ -81,10 +89,13 @@ class Predictor {
  private:
   ImageScores scores_of(const EvalConfig& eval, const at::Tensor& images, float max_value, const WindowTeam& team) const;
   std::vector<at::Tensor> class_maps_of(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const;
-  at::Tensor windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team) const;
+  at::Tensor windowed_classes(const EvalConfig& eval, const ImageGroup& images, const WindowTeam& team,
+                              const RowSink& sink = {}) const;
+  bool streams_windows(const EvalConfig& eval, const ImageGroup& images) const;
   void begin(const EvalConfig& eval, const at::Tensor& images) const;
   at::Tensor network(const at::Tensor& x, const WindowTeam& team) const;                 // (N, C, any size), normalised
   at::Tensor best_class(const at::Tensor& scores, int64_t height, int64_t width) const;  // (N, height, width) int16
+  double threshold() const;  // that a score of one class for itself must be above
   bool averages_views() const;
   bool keeps_scale() const;  // one view, which is the image itself
 
@@ -96,13 +107,17 @@ class Predictor {
   Part original_part(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   template <class Make>
-  auto within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
+  auto within_memory(const at::Tensor& images, int64_t channels, int64_t count, const WindowTeam& team, const Make& make) const
       -> std::optional<decltype(make(EvalConfig()))>;
   std::string why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, int64_t channels) const;
 
+  EvalConfig eval_for(int64_t height, int64_t width) const;  // with the windows of images of this size, see Note [Huge images]
+
   EvalConfig eval_;
+  Size crop_;  // of training
   NormalizeConfig normalize_;
   TrainConfig train_;
+  bool multi_label_;
   ModelPtr model_;
   at::Device device_;
   using Shape = std::array<int64_t, 3>;
@@ -110,6 +125,7 @@ class Predictor {
   mutable EvalLimits limits_;
   mutable std::optional<NetworkMemory> memory_;
   std::function<bool()> stop_;
+  std::function<void(int64_t done, int64_t all)> watch_;
 };
 
 }  // namespace tessera

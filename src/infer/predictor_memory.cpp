@@ -47,16 +47,18 @@ std::string Predictor::why_not_tried(const EvalConfig& eval, int64_t count, int6
 }
 
 void Predictor::check_memory(int64_t height, int64_t width, int64_t channels) const {
-  why_not_tried(limits_.within(eval_, height, width), 1, height, width, channels);
+  why_not_tried(limits_.within(eval_for(height, width), height, width), 1, height, width, channels);
 }
 
-// Returns what `make` gives for `count` of the images, or nothing where they are to be tried again in smaller parts.
+// Returns what `make` gives for `count` of the images, of so many channels for the network, or nothing where they are to be
+// tried again in smaller parts.
 template <class Make>
-auto Predictor::within_memory(const at::Tensor& images, int64_t count, const WindowTeam& team, const Make& make) const
-    -> std::optional<decltype(make(EvalConfig()))> {
+auto Predictor::within_memory(const at::Tensor& images, int64_t channels, int64_t count, const WindowTeam& team,
+                              const Make& make) const -> std::optional<decltype(make(EvalConfig()))> {
   const int64_t height = images.size(1), width = images.size(2);
-  const EvalConfig eval = team.alone() ? limits_.within(eval_, height, width) : eval_;
-  std::string why = team.alone() ? why_not_tried(eval, count, height, width, images.size(3)) : "", reason;
+  const EvalConfig asked = eval_for(height, width);
+  const EvalConfig eval = team.alone() ? limits_.within(asked, height, width) : asked;
+  std::string why = team.alone() ? why_not_tried(eval, count, height, width, channels) : "", reason;
   if (why.empty()) {
     try {
       return make(eval);
@@ -81,7 +83,7 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
   std::vector<at::Tensor> parts;  // undefined where the team's leader has them
   for (int64_t done = 0; done < images.size(0);) {
     const int64_t count = team.alone() ? std::min(images.size(0) - done, limits_.images()) : images.size(0);
-    const auto part = within_memory(images, count, team, [&](const EvalConfig& eval) {
+    const auto part = within_memory(images, images.size(3), count, team, [&](const EvalConfig& eval) {
       return scores_of(eval, images.narrow(0, done, count), max_value, team);
     });
     if (!part) continue;
@@ -92,11 +94,29 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
   return {at::cat(parts), images.size(1), images.size(2)};
 }
 
+void Predictor::class_rows(const ImageGroup& image, const RowSink& sink) const {
+  while (true) {
+    const auto done = within_memory(image.pixels, image.num_channels(), 1, {}, [&](const EvalConfig& eval) {
+      const auto& placement = image.placements.at(0);
+      const bool same_rows =
+          !placement || (placement->original == Size{static_cast<int>(image.height()), static_cast<int>(image.width())} &&
+                         !placement->flipped);
+      if (same_rows && streams_windows(eval, image)) {
+        windowed_classes(eval, image, {}, sink);
+      } else {
+        sink(0, class_maps_of(eval, image, {})[0]);
+      }
+      return true;
+    });
+    if (done) return;
+  }
+}
+
 std::vector<at::Tensor> Predictor::class_maps(const ImageGroup& images, const WindowTeam& team) const {
   std::vector<at::Tensor> maps;
   for (int64_t done = 0; done < images.size();) {
     const int64_t count = team.alone() ? std::min(images.size() - done, limits_.images()) : images.size();
-    const auto part = within_memory(images.pixels, count, team, [&](const EvalConfig& eval) {
+    const auto part = within_memory(images.pixels, images.num_channels(), count, team, [&](const EvalConfig& eval) {
       return class_maps_of(eval, images.part(done, count), team);
     });
     if (!part) continue;

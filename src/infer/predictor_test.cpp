@@ -107,6 +107,59 @@ TEST(Predictor, ClassMapsAreThoseOfTheScores) {
   }
 }
 
+at::Tensor rows_of(const Predictor& predictor, const ImageGroup& image) {
+  at::Tensor map = torch::full({image.height(), image.width()}, -7, torch::kShort);
+  predictor.class_rows(image, [&](int64_t y, const at::Tensor& rows) { map.narrow(0, y, rows.size(0)).copy_(rows); });
+  return map;
+}
+
+TEST(Predictor, RowsOfClassesAreTheMap) {
+  const at::Tensor image = noise_image(40, 56).narrow(0, 0, 1);
+  const Placement whole = whole_image({40, 56});
+  Placement mirrored = whole;
+  mirrored.flipped = true;
+  for (const int64_t stride : {1, 4}) {
+    for (const char* window : {"eval.window.size=0", "eval.window.size=16", "eval.window.size=[24,72]"}) {
+      const Predictor predictor(tiny_experiment({window, "eval.window.batch=5"}), std::make_shared<PixelModel>(stride),
+                                at::kCPU);
+      for (const Placement& placement : {whole, mirrored}) {
+        const ImageGroup group{image, 255, {placement}};
+        EXPECT_TRUE(rows_of(predictor, group).equal(predictor.class_maps(group)[0])) << window << " stride " << stride;
+      }
+    }
+  }
+}
+
+// Grey words, as a file has them, and the three channels of floats that they stand for.
+TEST(Predictor, AnImageAsStoredIsPredictedAsItsConversion) {
+  torch::manual_seed(6);
+  const at::Tensor words = torch::randint(0, 60000, {1, 40, 56, 1}, torch::kInt).to(at::kUInt16);
+  const at::Tensor floats = words.to(at::kFloat).expand({-1, -1, -1, 3}).contiguous();
+  for (const char* mode : {"fixed", "per_image", "percentile"}) {
+    for (const char* window : {"eval.window.size=0", "eval.window.size=16"}) {
+      const Predictor predictor(tiny_experiment({window, std::string("data.normalize.mode=") + mode}),
+                                std::make_shared<PixelModel>(1), at::kCPU);
+      const Placement whole = whole_image({40, 56});
+      const at::Tensor expected = predictor.class_maps({floats, 65535, {whole}})[0];
+      EXPECT_TRUE(rows_of(predictor, {words, 65535, {whole}, 3}).equal(expected)) << mode << ", " << window;
+    }
+  }
+}
+
+TEST(Predictor, HugeImagesAreCutAndTheirWindowsCounted) {
+  const auto model = std::make_shared<PixelModel>(1);
+  Predictor predictor(tiny_experiment({"data.train.transforms=[{random_crop: {size: 1024}}]"}), model, at::kCPU);
+  int64_t windows = 0;
+  predictor.watch_windows([&](int64_t done, int64_t all) { windows = done == all ? all : windows; });
+  const auto predict = [&](int64_t height, int64_t width) {
+    windows = 0;
+    predictor.class_maps({torch::zeros({1, height, width, 3}, torch::kUInt8), 255, {std::nullopt}});
+    return windows;
+  };
+  EXPECT_EQ(predict(64, 1024 * 256), 0);        // 16 crops
+  EXPECT_EQ(predict(64, 1024 * 256 + 1), 384);  // one row of them; (262145 - 1024) / 682 = 382.9 steps beside the first
+}
+
 // Statistics are those of the image, not of a window.
 TEST(Predictor, WindowsOfImagesThatAreNormalizedOneByOne) {
   const at::Tensor images = noise_image(40, 56);

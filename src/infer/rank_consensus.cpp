@@ -4,11 +4,24 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "core/json_text.h"
-#include "metric/confusion_matrix.h"
+#include "metric/multi_label_counts.h"
 
 namespace tessera {
+namespace {
+
+// Counts are structs of int64, which are summed as one list of them.
+template <class Counts>
+void sum_over_ranks(World& world, std::vector<Counts>& counts) {
+  static_assert(std::is_trivially_copyable_v<Counts> && sizeof(Counts) % sizeof(int64_t) == 0);
+  if (counts.empty()) return;
+  world.control.sum(
+      at::from_blob(counts.data(), {static_cast<int64_t>(counts.size() * sizeof(Counts) / sizeof(int64_t))}, at::kLong));
+}
+
+}  // namespace
 
 int max_over_ranks(World& world, int own) {
   if (world.alone()) return own;
@@ -41,10 +54,6 @@ std::vector<BadSampleRecord> all_bad_samples(World& world, const std::vector<Bad
 
 EvalResult merged(World& world, EvalResult part, int num_classes) {
   if (world.alone()) return part;
-  at::Tensor counts = at::tensor(part.confusion, at::kLong).view({num_classes, num_classes});
-  world.control.sum(counts);
-  ConfusionMatrix matrix(num_classes);
-  matrix.add_counts(counts);
   at::Tensor images = at::tensor({part.num_images, part.num_bad}, at::kLong);
   world.control.sum(images);
 
@@ -58,8 +67,17 @@ EvalResult merged(World& world, EvalResult part, int num_classes) {
   for (const std::string& windows : world.control.gather_text(part.windows_for_memory)) {
     if (whole.windows_for_memory.empty()) whole.windows_for_memory = windows;
   }
-  whole.report = matrix.report();
-  whole.confusion.assign(counts.const_data_ptr<int64_t>(), counts.const_data_ptr<int64_t>() + counts.numel());
+  whole.confusion = std::move(part.confusion);
+  whole.overlapping = std::move(part.overlapping);
+  sum_over_ranks(world, whole.confusion);
+  sum_over_ranks(world, whole.overlapping);
+  whole.report =
+      whole.overlapping.empty() ? make_iou_report(whole.confusion, num_classes) : make_multi_label_report(whole.overlapping);
+  whole.boundaries = std::move(part.boundaries);
+  whole.objects = std::move(part.objects);
+  whole.object_classes = std::move(part.object_classes);
+  sum_over_ranks(world, whole.boundaries);
+  sum_over_ranks(world, whole.objects);
   whole.num_images = images[0].item<int64_t>();
   whole.num_bad = images[1].item<int64_t>();
   whole.seconds = part.seconds;

@@ -139,18 +139,26 @@ TEST(SharedImages, ImagesOfAShortRoundAreForAll) {
 
 // A data set of one block: all ranks work on it, and the rank that was dealt it has the counts.
 TEST(SharedImages, EvaluationIsThatOfOneRank) {
-  const Experiment e = tiny_experiment({"eval.window.size=10", "eval.window.batch=3", "eval.batch_size=4"});
+  const Experiment e =
+      tiny_experiment({"eval.window.size=10", "eval.window.batch=3", "eval.batch_size=4", "eval.metrics=[boundary,objects]"});
   const DatasetPtr data = make_dataset(e.data, Split::kVal);
   const ModelPtr model = make_model(e.model, {3, data->classes().size()}, 1);
   const auto run = [&](World& world) { return Evaluator(e, data, world).run(Predictor(e, model, at::kCPU)); };
   World alone;
   const EvalResult one = run(alone);
   ASSERT_EQ(one.num_images, 6);
+  int64_t boundary = 0, objects = 0;
+  for (const ClassCounts& counts : one.boundaries) boundary += counts.labelled();
+  for (const ObjectCounts& counts : one.objects) objects += counts.found.labelled();
+  ASSERT_GT(boundary, 0);
+  ASSERT_GT(objects, 0);
   run_on_threads(3, false, std::chrono::seconds(120), [&](World& world) {  // blocks of 4 and 2 images, a third rank without one
     const EvalResult part = run(world);
     EXPECT_EQ(part.num_images, std::vector<int64_t>({4, 2, 0})[static_cast<size_t>(world.rank())]);
     const EvalResult all = merged(world, part, data->classes().size());
     EXPECT_EQ(all.confusion, one.confusion);
+    EXPECT_EQ(all.boundaries, one.boundaries);
+    EXPECT_EQ(all.objects, one.objects);
     ASSERT_EQ(all.images.size(), one.images.size());
     for (size_t i = 0; i < one.images.size(); ++i) {
       EXPECT_EQ(all.images[i].index, one.images[i].index);

@@ -105,7 +105,7 @@ TrainedModel load_configured(const std::filesystem::path& config, const std::vec
   refuse_random_weights(load_pretrained(*model, experiment.model), given, classes.size());
   make_ready(experiment, *model);
   const std::filesystem::path file = mask_urls(given);
-  return {file, experiment, std::move(classes), {}, std::nullopt, false, model, device};
+  return {file, experiment, std::move(classes), {}, {}, std::nullopt, false, model, device};
 }
 
 TrainedModel load_trained(const std::filesystem::path& given, const std::vector<std::string>& overrides) {
@@ -117,8 +117,15 @@ TrainedModel load_trained(const std::filesystem::path& given, const std::vector<
   const NamedTensors& weights = weights_to_use(checkpoint, experiment);
   load_model_state(*model, weights);
   make_ready(experiment, *model);
-  return {folder, experiment, checkpoint.classes, checkpoint.samples, checkpoint.state.step, &weights == &checkpoint.average,
-          model,  device};
+  return {folder,
+          experiment,
+          checkpoint.classes,
+          checkpoint.samples,
+          checkpoint.images,
+          checkpoint.state.step,
+          &weights == &checkpoint.average,
+          model,
+          device};
 }
 
 std::string TrainedModel::title() const {

@@ -19,6 +19,7 @@ struct TrainedModel {
   Experiment experiment;
   ClassTable classes;
   SampleNames samples;          // of its run; nothing is known of those of a file
+  ImageFacts images;            // that it was trained on
   std::optional<int64_t> step;  // of its run; none of a file
   bool averaged = false;        // its weights are the moving average, see eval.weights
   ModelPtr model;

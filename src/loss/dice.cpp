@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/image.h"
 #include "kernels/loss/upsample_loss.h"
+#include "loss/multi_label.h"
 
 namespace tessera {
 namespace {
@@ -46,6 +47,7 @@ at::Tensor plain_sums(const PixelScores& scores) {
 }  // namespace
 
 at::Tensor DiceTerm::prediction_sums(const PixelScores& scores) const {
+  if (multi_label_) return sigmoid_sums(scores);
   const Targets& targets = scores.targets();
   if (!targets.mixed()) return plain_sums(scores);
   // A sum over several images has no place for their weights, so it goes image by image.
@@ -67,11 +69,11 @@ at::Tensor DiceTerm::value(const PixelScores& scores, const LossContext& context
     TSR_CHECK(scores.labels().numel() == context.pixels,
               "expected the prediction sums of all {} pixels of the batch before the Dice loss of {} of them", context.pixels,
               scores.labels().numel());
-    return dice_of(own, context.sums, smooth_, first_class_).value;
+    return dice_of(own, context.class_pixels(), smooth_, first_class_).value;
   }
   // The linearisation of Note [Exact over micro-batches]: the gradient at the global sums times this micro-batch's sums.
   const at::Tensor sums = context.prediction_sums.view({2, -1});
-  const Dice global = dice_of(sums, context.sums, smooth_, first_class_);
+  const Dice global = dice_of(sums, context.class_pixels(), smooth_, first_class_);
   const at::Tensor grad_intersection = -2 * global.class_weight / global.denominator;
   const at::Tensor grad_predicted = global.class_weight * global.numerator / global.denominator.square();
   const at::Tensor grad_sums = at::stack({grad_intersection, grad_predicted});

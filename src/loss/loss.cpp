@@ -3,30 +3,36 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include "core/class_bits.h"
 #include "core/error.h"
 #include "loss/cross_entropy.h"
 #include "loss/dice.h"
 #include "loss/focal.h"
+#include "loss/multi_label.h"
 
 namespace tessera {
 namespace {
 
-// One for each kind of options, bce having those of ce: where one is missing, make_loss does not compile. binary: the scores
-// are of one logit.
-std::unique_ptr<LossTerm> make_term(const CrossEntropyConfig& options, bool /*binary*/) {
+// One for each kind of options, bce having those of ce: where one is missing, make_loss does not compile.
+std::unique_ptr<LossTerm> make_term(const CrossEntropyConfig& options, LogitKind logits) {
+  if (logits == LogitKind::kMultiLabel)
+    return std::make_unique<SigmoidCrossEntropyTerm>(options.class_weights, options.label_smoothing, options.mean);
   return std::make_unique<CrossEntropyTerm>(options.class_weights, options.label_smoothing, options.mean);
 }
-std::unique_ptr<LossTerm> make_term(const DiceConfig& options, bool binary) {
-  return std::make_unique<DiceTerm>(options.smooth, binary ? 1 : 0);
+std::unique_ptr<LossTerm> make_term(const DiceConfig& options, LogitKind logits) {
+  return std::make_unique<DiceTerm>(options.smooth, logits == LogitKind::kBinary ? 1 : 0, logits == LogitKind::kMultiLabel);
 }
-std::unique_ptr<LossTerm> make_term(const FocalConfig& options, bool /*binary*/) {
-  return std::make_unique<FocalTerm>(options.gamma, options.mean);
+std::unique_ptr<LossTerm> make_term(const FocalConfig& options, LogitKind logits) {
+  return std::make_unique<FocalTerm>(options.gamma, options.mean, logits == LogitKind::kMultiLabel);
 }
 
 // The weighted sum of some terms over scores made once.
 class SumLoss final : public Loss {
  public:
-  SumLoss(int num_classes, int logit_channels) : num_classes_(num_classes), logit_channels_(logit_channels) {}
+  SumLoss(int num_classes, LogitKind logits)
+      : num_classes_(num_classes),
+        logit_channels_(logits == LogitKind::kBinary ? 1 : num_classes),
+        multi_label_(logits == LogitKind::kMultiLabel) {}
 
   void add(double weight, std::unique_ptr<LossTerm> term) {
     const int64_t count = term->num_prediction_sums(num_classes_);
@@ -35,7 +41,11 @@ class SumLoss final : public Loss {
   }
 
   LossContext prepare(const Targets& targets) const override {
-    return {count_labels(targets, num_classes_), at::Tensor(), targets.labels.numel()};
+    const auto& count = multi_label_ ? count_class_bits : count_labels;
+    return {.sums = count(targets, num_classes_),
+            .prediction_sums = {},
+            .pixels = targets.labels.numel(),
+            .multi_label = multi_label_};
   }
 
   bool needs_prediction_sums() const override { return num_sums_ > 0; }
@@ -97,15 +107,22 @@ class SumLoss final : public Loss {
 
   int num_classes_;
   int logit_channels_;
+  bool multi_label_;
   std::vector<Summand> terms_;
   int64_t num_sums_ = 0;  // of all terms
 };
 
-void check_classes(const LossConfig& config, int num_classes) {
-  const bool binary = is_binary(config);
-  TSR_CHECK_USAGE(binary ? num_classes == 2 : num_classes >= 2, "{} needs {} classes, the data set has {}; {}",
-                  binary ? "bce in loss.terms" : "the loss", binary ? "exactly 2" : "2 or more", num_classes,
-                  binary ? "use ce instead of bce, or data.labels.binary" : "name the background too");
+void check_classes(const LossConfig& config, int num_classes, LogitKind logits) {
+  const bool binary = logits == LogitKind::kBinary;
+  if (logits == LogitKind::kMultiLabel) {
+    TSR_CHECK_USAGE(num_classes >= 1 && num_classes <= kMaxMultiLabelClasses,
+                    "data.labels.multi takes 1 to {} classes, the data set has {}", kMaxMultiLabelClasses, num_classes);
+  } else {
+    TSR_CHECK_USAGE(binary ? num_classes == 2 : num_classes >= 2, "{} needs {} classes, the data set has {}; {}",
+                    binary ? "bce in loss.terms" : "the loss", binary ? "exactly 2" : "2 or more", num_classes,
+                    binary ? "use ce instead of bce, data.labels.binary, or data.labels.multi for classes that overlap"
+                           : "name the background too");
+  }
   for (size_t i = 0; i < config.terms.size(); ++i) {
     std::visit(
         [&](const auto& options) {
@@ -126,8 +143,12 @@ void LossContext::add_predictions(const at::Tensor& sums) {
   prediction_sums = prediction_sums.defined() ? prediction_sums + sums : sums;
 }
 
+at::Tensor LossContext::class_pixels() const {
+  return multi_label ? sums.narrow(0, 0, sums.size(0) - 1) : sums;
+}
+
 at::Tensor LossContext::divisor() const {
-  const at::Tensor labelled = sums.sum();
+  const at::Tensor labelled = multi_label ? sums.select(0, -1) : sums.sum();
   return labelled.masked_fill(labelled.eq(0), 1.0);
 }
 
@@ -135,12 +156,13 @@ at::Tensor LossContext::all_pixels() const {
   return at::full({}, static_cast<double>(batch_pixels > 0 ? batch_pixels : pixels), sums.options());
 }
 
-std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes) {
-  check_terms(config);
-  check_classes(config, num_classes);
-  auto loss = std::make_unique<SumLoss>(num_classes, logit_channels(config, num_classes));
+std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes, bool multi_label) {
+  const LogitKind logits = logit_kind(config, multi_label);
+  check_terms(config, multi_label);
+  check_classes(config, num_classes, logits);
+  auto loss = std::make_unique<SumLoss>(num_classes, logits);
   for (const LossTermConfig& term : config.terms)
-    std::visit([&](const auto& options) { loss->add(options.weight, make_term(options, is_binary(config))); }, term);
+    std::visit([&](const auto& options) { loss->add(options.weight, make_term(options, logits)); }, term);
   return loss;
 }
 

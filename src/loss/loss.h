@@ -29,14 +29,18 @@ namespace tessera {
 
 // Sums over the labels, and where needed the predictions, of the global batch.
 struct LossContext {
-  at::Tensor sums;             // (num_classes) float64: labelled pixels per class, or parts of them
+  // (num_classes) float64: labelled pixels per class, or parts of them. Of classes that overlap they do not add up to the
+  // labelled pixels, whose number then follows them.
+  at::Tensor sums;
   at::Tensor prediction_sums;  // float64, one row, term after term; undefined: the micro-batch is the global batch
   int64_t pixels = 0;          // of the labels `prepare` saw, ignored ones included
   int64_t batch_pixels = 0;    // of the labels of the global batch; 0: those are the ones that `prepare` saw
+  bool multi_label = false;    // classes overlap
 
   void add_predictions(const at::Tensor& sums);
-  at::Tensor divisor() const;     // float64 scalar: all labelled pixels, or 1 where there is none
-  at::Tensor all_pixels() const;  // float64 scalar: of the global batch
+  at::Tensor class_pixels() const;  // (num_classes) float64: `sums` of the classes alone
+  at::Tensor divisor() const;       // float64 scalar: all labelled pixels, or 1 where there is none
+  at::Tensor all_pixels() const;    // float64 scalar: of the global batch
 };
 
 // A micro-batch's part of the loss of the global batch.
@@ -45,9 +49,9 @@ struct LossValue {
 };
 
 // Logits are (N, C, h, w) of any float type, at the model's own resolution: they are upsampled (bilinear, align_corners false)
-// to the size of the labels. Labels are (N, H, W) integers: 0 .. num_classes - 1 or kIgnoreLabel, as check_label_range made
-// sure of. Computes in float32, or float64 for float64 logits. A batch without a labelled pixel has loss 0 and gradient 0.
-// Immutable, so threads may share one.
+// to the size of the labels. Labels are (N, H, W) integers: 0 .. num_classes - 1, or sets of classes that overlap (Note
+// [Multi-label maps]), or kIgnoreLabel, as check_label_range made sure of. Computes in float32, or float64 for float64 logits.
+// A batch without a labelled pixel has loss 0 and gradient 0. Immutable, so threads may share one.
 class Loss {
  public:
   virtual ~Loss() = default;
@@ -66,7 +70,8 @@ class Loss {
   virtual bool supports_fused_classifier() const = 0;
 };
 
-// The weighted sum of the terms. Throws UsageError when they do not fit one another or the number of classes.
-std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes);
+// The weighted sum of the terms. multi_label: classes overlap, and each logit is that of one of them. Throws UsageError when
+// the terms do not fit one another or the classes.
+std::unique_ptr<Loss> make_loss(const LossConfig& config, int num_classes, bool multi_label = false);
 
 }  // namespace tessera

@@ -28,11 +28,29 @@ at::Tensor PixelScores::labelled() const {
 
 const at::Tensor& PixelScores::log_probs() const {
   if (log_probs_.defined()) return log_probs_;
-  const at::Tensor floats = logits_.scalar_type() == at::kDouble ? logits_ : logits_.to(at::kFloat);
-  const at::Tensor full = resize(floats, labels().sizes().slice(1), /*align_corners=*/false);
+  const at::Tensor full = upsampled();  // not kept: its memory is not needed beside that of the result
   // The sigmoid of one logit x is the softmax of (0, x): binary losses are the two-class ones from here on.
   log_probs_ = full.size(1) == 1 ? at::cat({at::log_sigmoid(-full), at::log_sigmoid(full)}, 1) : at::log_softmax(full, 1);
   return log_probs_;
+}
+
+const at::Tensor& PixelScores::full_logits() const {
+  if (!full_logits_.defined()) full_logits_ = upsampled();
+  return full_logits_;
+}
+
+at::Tensor PixelScores::upsampled() const {
+  const at::Tensor floats = logits_.scalar_type() == at::kDouble ? logits_ : logits_.to(at::kFloat);
+  return resize(floats, labels().sizes().slice(1), /*align_corners=*/false);
+}
+
+at::Tensor PixelScores::class_sums(const std::function<at::Tensor(const at::Tensor& labels)>& values) const {
+  const auto of_images = [&](const at::Tensor& labels, const at::Tensor& weights) {
+    const at::Tensor sums = values(labels).flatten(2).sum(2).to(at::kDouble);  // (N, K)
+    return (weights.defined() ? sums * weights.unsqueeze(1) : sums).sum(0);
+  };
+  const at::Tensor first = of_images(targets_.labels, targets_.mix_weight);
+  return targets_.mixed() ? first + of_images(targets_.other, 1 - targets_.mix_weight) : first;
 }
 
 at::Tensor sum_images(const at::Tensor& values, const at::Tensor& weights) {
@@ -50,12 +68,12 @@ at::Tensor count_labels(const Targets& targets, int num_classes) {
   return of_images(targets.labels, targets.mix_weight) + of_images(targets.other, 1 - targets.mix_weight);
 }
 
-void check_label_range(const at::Tensor& labels, int num_classes) {
+void check_label_range(const at::Tensor& labels, int end) {
   if (labels.numel() == 0) return;
   const auto [low, high] = at::aminmax(labels);
-  TSR_CHECK(low.item<int64_t>() >= kIgnoreLabel && high.item<int64_t>() < num_classes,
-            "expected labels in {}..{}, got {}..{}; check the number of classes and the label mapping", kIgnoreLabel,
-            num_classes - 1, low.item<int64_t>(), high.item<int64_t>());
+  TSR_CHECK(low.item<int64_t>() >= kIgnoreLabel && high.item<int64_t>() < end,
+            "expected labels in {}..{}, got {}..{}; check the number of classes and the label mapping", kIgnoreLabel, end - 1,
+            low.item<int64_t>(), high.item<int64_t>());
 }
 
 }  // namespace tessera

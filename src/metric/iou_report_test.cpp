@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "core/error.h"
 
@@ -25,6 +26,8 @@ TEST(IouReport, WorkedExample) {
   EXPECT_DOUBLE_EQ(report.classes[1].dice, 4.0 / 7);
   EXPECT_DOUBLE_EQ(report.mean_accuracy, (5.0 / 6 + 2.0 / 4) / 2);
   EXPECT_DOUBLE_EQ(report.mean_dice, (10.0 / 12 + 4.0 / 7 + 0) / 3);
+  EXPECT_DOUBLE_EQ(report.classes[1].precision, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(report.mean_precision, (5.0 / 6 + 2.0 / 3 + 0) / 3);
   EXPECT_DOUBLE_EQ(report.frequency_weighted_iou, (6 * (5.0 / 7) + 4 * (2.0 / 5)) / 10);
   EXPECT_EQ(report.classes[1].pixels, 4);
 }
@@ -54,6 +57,9 @@ TEST(IouReport, NamesOfTheLog) {
   EXPECT_EQ(values[0].first, "mean_iou");
   EXPECT_DOUBLE_EQ(values[0].second, (5.0 / 7 + 2.0 / 5 + 0) / 3);
   EXPECT_EQ(values[1].first, "mean_iou_all");
+  const std::map<std::string, double> by_name(values.begin(), values.end());
+  EXPECT_DOUBLE_EQ(by_name.at("mean_f1"), by_name.at("mean_dice"));
+  EXPECT_DOUBLE_EQ(by_name.at("mean_recall"), by_name.at("mean_accuracy"));
 }
 
 TEST(IouReport, MatrixOfAnotherSizeIsRefused) {

@@ -50,8 +50,8 @@ ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t
 }
 
 ModelPtr make_model(const Experiment& experiment, int num_classes) {
-  return make_model(experiment.model, {experiment.data.channels, logit_channels(experiment.loss, num_classes)},
-                    experiment.train.seed);
+  const int channels = logit_channels(experiment.loss, num_classes, experiment.data.labels.multi);
+  return make_model(experiment.model, {experiment.data.channels, channels}, experiment.train.seed);
 }
 
 std::vector<std::string> model_names() {

@@ -97,7 +97,8 @@ std::string render_report(const ReportInput& input) {
   Page page;
   page.section("curves", "Curves", data["resumes"].empty() ? "" : "A dashed line marks a resume", curves_body(curves));
   if (const EvalPoint* eval = last_eval_with_classes(history)) {
-    page.section("classes", "Classes", at_step(*eval), class_table(*eval, input.class_names, input.palette));
+    page.section("classes", "Classes", at_step(*eval),
+                 class_table(*eval, input.class_names, input.palette) + object_table(*eval, input.class_names, input.palette));
   }
   if (const EvalPoint* eval = last_eval_with_confusion(history)) {
     data["confusion"] = confusion_data(*eval, input.class_names);

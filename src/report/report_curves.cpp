@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "report/class_curves.h"
 #include "report/decimate.h"
 #include "report/html.h"
 #include "report/number_text.h"
@@ -80,12 +81,20 @@ std::optional<Curve> loss_curve(const RunHistory& history) {
   return curve;
 }
 
+// A second name of what is drawn already: lines of one curve over the other say nothing.
+bool is_second_name(const std::string& name, const EvalPoint& point) {
+  return (name == "mean_accuracy" && point.metrics.contains("mean_recall")) ||
+         (name == "mean_dice" && point.metrics.contains("mean_f1"));
+}
+
 // Scores between 0 and 1, the well-known ones first.
 std::vector<std::string> score_names(const RunHistory& history) {
-  std::vector<std::string> names{"mean_iou", "pixel_accuracy", "mean_accuracy", "mean_dice"};
+  std::vector<std::string> names{"mean_iou",    "pixel_accuracy", "mean_boundary_iou", "mean_object_f1", "mean_precision",
+                                 "mean_recall", "mean_f1"};
   for (const EvalPoint& point : history.eval) {
     for (const auto& [name, value] : point.metrics) {
-      if (name != "loss" && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (name == "loss" || is_second_name(name, point)) continue;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
   return names;
@@ -101,8 +110,8 @@ std::optional<Curve> metrics_curve(const RunHistory& history) {
   }
   if (curve.series.empty()) return std::nullopt;
   if (const EvalPoint* best = best_eval(history)) {
-    curve.summary =
-        fmt::format("best mean IoU {} at step {}", percent_unit_text(best->metric("mean_iou")), count_text(best->step));
+    curve.summary = fmt::format("best {} {} at step {}", metric_label(history.best_metric),
+                                percent_unit_text(best->metric(history.best_metric)), count_text(best->step));
   }
   return curve;
 }
@@ -162,6 +171,7 @@ std::vector<Curve> make_curves(const RunHistory& history) {
   };
   add(loss_curve(history));
   add(metrics_curve(history));
+  add(class_curve(history));
   add(throughput_curve(history));
   if (auto lr = train_curve(history, "lr", "Learning rate", "lr", &TrainPoint::lr)) {
     lr->series[0].look = SeriesLook::kSmooth;
@@ -197,6 +207,7 @@ nlohmann::json curve_data(const std::vector<Curve>& curves) {
       list.push_back({{"label", series.label},
                       {"look", look_name(series.look)},
                       {"right", series.right_axis},
+                      {"hidden", series.hidden},
                       {"x", numbers(series.x)},
                       {"y", numbers(series.y)}});
     }
@@ -206,10 +217,16 @@ nlohmann::json curve_data(const std::vector<Curve>& curves) {
 }
 
 std::string metric_label(const std::string& name) {
-  std::string label = name;
+  const size_t slash = name.find('/');
+  std::string label = name.substr(0, slash);
   std::replace(label.begin(), label.end(), '_', ' ');
-  for (size_t at = label.find("iou"); at != std::string::npos; at = label.find("iou", at + 3)) label.replace(at, 3, "IoU");
-  return label;
+  const auto write = [&label](std::string_view word, std::string_view instead) {
+    for (size_t at = label.find(word); at != std::string::npos; at = label.find(word, at + instead.size()))
+      label.replace(at, word.size(), instead);
+  };
+  write("iou", "IoU");
+  write("f1", "F1");
+  return slash == std::string::npos ? label : label + " of " + name.substr(slash + 1);
 }
 
 }  // namespace tessera

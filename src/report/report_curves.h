@@ -14,6 +14,7 @@ struct CurveSeries {
   std::string label{};
   SeriesLook look = SeriesLook::kLine;
   bool right_axis = false;  // a share 0..1, on an axis of its own
+  bool hidden = false;      // until the reader asks for it
   std::vector<double> x{};  // steps
   std::vector<double> y{};  // NaN: a gap
 };
@@ -38,7 +39,7 @@ std::vector<Curve> make_curves(const RunHistory& history);
 std::string curve_figures(const std::vector<Curve>& curves);
 nlohmann::json curve_data(const std::vector<Curve>& curves);
 
-// "mean_iou" -> "mean IoU".
+// "mean_iou" -> "mean IoU", "f1/nucleus" -> "F1 of nucleus".
 std::string metric_label(const std::string& name);
 
 }  // namespace tessera

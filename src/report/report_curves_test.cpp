@@ -75,6 +75,21 @@ TEST(ReportCurves, ScoresAreDrawnTogetherAndOtherNumbersAreNot) {
   EXPECT_EQ(find(curves, "loss").series.at(0).label, "validation");
 }
 
+TEST(ReportCurves, OneScoreUnderTwoNamesIsDrawnOnce) {
+  RunHistory history;
+  history.eval = {{.step = 5, .metrics = {{"mean_dice", 0.5}, {"mean_f1", 0.5}, {"mean_accuracy", 0.4}, {"mean_recall", 0.4}}}};
+  const auto curves = make_curves(history);
+  const Curve& scores = find(curves, "metrics");
+  ASSERT_EQ(scores.series.size(), 2U);
+  EXPECT_EQ(scores.series[0].label, "mean recall");
+  EXPECT_EQ(scores.series[1].label, "mean F1");
+}
+
+TEST(ReportCurves, LabelsKeepTheNamesOfClasses) {
+  EXPECT_EQ(metric_label("mean_iou"), "mean IoU");
+  EXPECT_EQ(metric_label("object_f1/iou_f1"), "object F1 of iou_f1");
+}
+
 TEST(ReportCurves, WaitingForDataHasItsOwnAxis) {
   RunHistory history;
   history.train = {{.step = 1, .images_per_s = 10, .data_wait = 0.25}, {.step = 2, .images_per_s = 30, .data_wait = 0.75}};

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "core/json_text.h"
 #include "core/plural.h"
 #include "report/html.h"
 #include "report/number_text.h"
+#include "report/report_curves.h"
 #include "report/run_totals.h"
 
 namespace tessera {
@@ -34,18 +36,22 @@ std::string text_of(const nlohmann::json& object, const char* key) {
   return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
-Tile mean_iou_tile(const RunHistory& history) {
-  Tile tile{.label = "Mean IoU", .value = "–", .detail = "no evaluation yet", .kind = "lead"};
+// The metric that the best checkpoint is chosen by: mean IoU unless the run says otherwise.
+Tile score_tile(const RunHistory& history) {
+  const std::string& metric = history.best_metric;
+  std::string label = metric_label(metric);
+  label[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(label[0])));
+  Tile tile{.label = label, .value = "–", .detail = "no evaluation yet", .kind = "lead"};
   if (history.eval.empty()) return tile;
   const EvalPoint& last = history.eval.back();
-  tile.value = percent_text(last.metric("mean_iou"));
+  tile.value = percent_text(last.metric(metric));
   tile.unit = tile.value == "–" ? "" : "%";
   tile.detail = "at step " + count_text(last.step);
   const EvalPoint* best = best_eval(history);
   if (best == nullptr) return tile;
   tile.detail += best->step == last.step
                      ? ", the best"
-                     : fmt::format("; best {} at {}", percent_text(best->metric("mean_iou")), count_text(best->step));
+                     : fmt::format("; best {} at {}", percent_text(best->metric(metric)), count_text(best->step));
   return tile;
 }
 
@@ -116,7 +122,7 @@ std::string headline_facts(const ReportInput& input) {
 
 std::string headline_tiles(const ReportInput& input) {
   const RunHistory& history = input.history;
-  return render(mean_iou_tile(history)) + render(accuracy_tile(history)) + render(speed_tile(history)) +
+  return render(score_tile(history)) + render(accuracy_tile(history)) + render(speed_tile(history)) +
          render(duration_tile(history)) + render(progress_tile(history)) + render(device_tile(input));
 }
 

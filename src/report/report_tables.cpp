@@ -30,6 +30,10 @@ std::string bar_cell(double value) {
       value, 100 * std::clamp(value, 0.0, 1.0), percent_text(value));
 }
 
+std::string count_cell(int64_t count) {
+  return fmt::format("<td class=\"number\" data-value=\"{}\">{}</td>", count, count_text(count));
+}
+
 std::string chip(const std::vector<std::array<uint8_t, 3>>& palette, size_t index) {
   if (index >= palette.size()) return "";
   const auto& [r, g, b] = palette[index];
@@ -72,6 +76,19 @@ std::vector<Pair> worst_pairs(const std::vector<std::vector<int64_t>>& confusion
   return pairs;
 }
 
+// The first cells of a row: number, colour and name of a class.
+std::string class_cells(const EvalPoint& eval, const std::vector<std::string>& names,
+                        const std::vector<std::array<uint8_t, 3>>& palette, size_t index) {
+  const std::string& own = eval.per_class[index].name;
+  const std::string name = own.empty() ? class_name(eval, names, index) : own;
+  // A line may list the classes in its own order; the colour goes by name.
+  const auto known = std::find(names.begin(), names.end(), name);
+  const size_t colour = known != names.end() ? static_cast<size_t>(known - names.begin()) : index;
+  return fmt::format(
+      "<tr><td class=\"number quiet\" data-value=\"{0}\">{0}</td><th scope=\"row\" data-value=\"{1}\">{2}{1}</th>", index,
+      escape_html(name), chip(palette, colour));
+}
+
 }  // namespace
 
 std::string class_name(const EvalPoint& eval, const std::vector<std::string>& names, size_t index) {
@@ -83,25 +100,42 @@ std::string class_name(const EvalPoint& eval, const std::vector<std::string>& na
 std::string class_table(const EvalPoint& eval, const std::vector<std::string>& names,
                         const std::vector<std::array<uint8_t, 3>>& palette) {
   if (eval.per_class.empty()) return "";
+  const bool boundaries = std::any_of(eval.per_class.begin(), eval.per_class.end(),
+                                      [](const ClassEntry& c) { return std::isfinite(c.boundary_iou); });
   int64_t pixels = 0;
   for (const ClassEntry& score : eval.per_class) pixels += score.pixels;
   std::string rows;
   for (size_t i = 0; i < eval.per_class.size(); ++i) {
     const ClassEntry& score = eval.per_class[i];
-    const std::string name = score.name.empty() ? class_name(eval, names, i) : score.name;
-    // A line may list the classes in its own order; the colour goes by name.
-    const auto known = std::find(names.begin(), names.end(), name);
-    const size_t colour = known != names.end() ? static_cast<size_t>(known - names.begin()) : i;
     const double share = pixels > 0 ? static_cast<double>(score.pixels) / static_cast<double>(pixels) : kNoValue;
-    rows += fmt::format("<tr><td class=\"number quiet\" data-value=\"{}\">{}</td>", i, i);
-    rows += fmt::format("<th scope=\"row\" data-value=\"{}\">{}{}</th>", escape_html(name), chip(palette, colour),
-                        escape_html(name));
-    rows += bar_cell(score.iou) + score_cell(score.accuracy) + score_cell(score.dice) + score_cell(share) + "</tr>";
+    rows += class_cells(eval, names, palette, i) + bar_cell(score.iou) + score_cell(score.precision) +
+            score_cell(score.accuracy) + score_cell(score.dice);
+    if (boundaries) rows += score_cell(score.boundary_iou);
+    rows += score_cell(share) + "</tr>";
   }
   return fmt::format(
       "<div class=\"card scroll tall\"><table class=\"classes sortable\"><thead><tr><th class=\"number\">#</th><th>Class</th>"
-      "<th>IoU, %</th><th class=\"number\">Accuracy, %</th><th class=\"number\">Dice, %</th>"
-      "<th class=\"number\">Share of pixels, %</th></tr></thead><tbody>{}</tbody></table></div>",
+      "<th>IoU, %</th><th class=\"number\">Precision, %</th><th class=\"number\">Recall, %</th><th class=\"number\">F1, %</th>"
+      "{}<th class=\"number\">Share of pixels, %</th></tr></thead><tbody>{}</tbody></table></div>",
+      boundaries ? "<th class=\"number\">Boundary IoU, %</th>" : "", rows);
+}
+
+std::string object_table(const EvalPoint& eval, const std::vector<std::string>& names,
+                         const std::vector<std::array<uint8_t, 3>>& palette) {
+  std::string rows;
+  for (size_t i = 0; i < eval.per_class.size(); ++i) {
+    if (!eval.per_class[i].objects) continue;
+    const ObjectEntry& found = *eval.per_class[i].objects;
+    rows += class_cells(eval, names, palette, i) + count_cell(found.labelled) + count_cell(found.predicted) +
+            count_cell(found.matched) + score_cell(found.precision) + score_cell(found.recall) + bar_cell(found.f1) +
+            score_cell(found.segmentation_quality) + score_cell(found.panoptic_quality) + "</tr>";
+  }
+  if (rows.empty()) return "";
+  return fmt::format(
+      "<h3>Objects</h3><div class=\"card scroll tall\"><table class=\"classes sortable\"><thead><tr><th class=\"number\">#</th>"
+      "<th>Class</th><th class=\"number\">Labelled</th><th class=\"number\">Predicted</th><th class=\"number\">Matched</th>"
+      "<th class=\"number\">Precision, %</th><th class=\"number\">Recall, %</th><th>F1, %</th><th class=\"number\">SQ, %</th>"
+      "<th class=\"number\">PQ, %</th></tr></thead><tbody>{}</tbody></table></div>",
       rows);
 }
 

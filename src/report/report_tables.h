@@ -16,6 +16,10 @@ namespace tessera {
 std::string class_table(const EvalPoint& eval, const std::vector<std::string>& names,
                         const std::vector<std::array<uint8_t, 3>>& palette);
 
+// One row per class whose objects were counted.
+std::string object_table(const EvalPoint& eval, const std::vector<std::string>& names,
+                         const std::vector<std::array<uint8_t, 3>>& palette);
+
 // The name of class `index` in an evaluation, its number when nobody named it.
 std::string class_name(const EvalPoint& eval, const std::vector<std::string>& names, size_t index);
 

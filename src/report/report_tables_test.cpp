@@ -22,6 +22,21 @@ TEST(ReportTables, ClassRowHasColourScoreAndShare) {
   EXPECT_TRUE(holds(html, "<td class=\"bar\" data-value=\"\">–</td>"));
 }
 
+TEST(ReportTables, BoundariesHaveAColumnAndObjectsATableWhereTheyWereMeasured) {
+  EvalPoint eval;
+  eval.per_class = {{.name = "background", .iou = 0.5}, {.name = "cell", .iou = 0.5, .precision = 0.875}};
+  EXPECT_TRUE(holds(class_table(eval, {}, {}), ">87.50</td>"));
+  EXPECT_FALSE(holds(class_table(eval, {}, {}), "Boundary"));
+  EXPECT_EQ(object_table(eval, {}, {}), "");
+  eval.per_class[1].boundary_iou = 0.375;
+  eval.per_class[1].objects = ObjectEntry{.labelled = 1234, .predicted = 1200, .matched = 1100, .f1 = 0.625};
+  EXPECT_TRUE(holds(class_table(eval, {}, {}), ">37.50</td>"));
+  const std::string objects = object_table(eval, {}, {});
+  EXPECT_TRUE(holds(objects, "<td class=\"number\" data-value=\"1234\">1,234</td>"));
+  EXPECT_TRUE(holds(objects, "<b>62.50</b>"));
+  EXPECT_FALSE(holds(objects, "background"));  // has none
+}
+
 TEST(ReportTables, ConfusedPairsAreSharesOfTheLabel) {
   EvalPoint eval;
   eval.confusion = {{90, 10, 0}, {50, 50, 0}, {0, 0, 0}};

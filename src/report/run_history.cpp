@@ -58,6 +58,27 @@ std::vector<std::vector<int64_t>> read_confusion(const json& rows) {
   return matrix;
 }
 
+ClassEntry read_class(const json& entry) {
+  ClassEntry found{.name = text(entry, "name"),
+                   .iou = number(entry, "iou"),
+                   .accuracy = number(entry, "accuracy"),
+                   .dice = number(entry, "dice"),
+                   .pixels = integer(entry, "pixels", 0),
+                   .precision = number(entry, "precision"),
+                   .boundary_iou = number(entry, "boundary_iou")};
+  if (const auto objects = entry.find("objects"); objects != entry.end() && objects->is_object()) {
+    found.objects = ObjectEntry{.labelled = integer(*objects, "labelled", 0),
+                                .predicted = integer(*objects, "predicted", 0),
+                                .matched = integer(*objects, "matched", 0),
+                                .precision = number(entry, "object_precision"),
+                                .recall = number(entry, "object_recall"),
+                                .f1 = number(entry, "object_f1"),
+                                .segmentation_quality = number(entry, "segmentation_quality"),
+                                .panoptic_quality = number(entry, "panoptic_quality")};
+  }
+  return found;
+}
+
 EvalPoint read_eval(const json& line) {
   EvalPoint point;
   point.step = integer(line, "step", 0);
@@ -69,11 +90,10 @@ EvalPoint read_eval(const json& line) {
   }
   for (const json& entry : list(line, "per_class")) {
     if (!entry.is_object()) continue;
-    point.per_class.push_back({.name = text(entry, "name"),
-                               .iou = number(entry, "iou"),
-                               .accuracy = number(entry, "accuracy"),
-                               .dice = number(entry, "dice"),
-                               .pixels = integer(entry, "pixels", 0)});
+    point.per_class.push_back(read_class(entry));
+    for (const auto& [name, value] : entry.items()) {
+      if (value.is_number()) point.class_metrics[name + "/" + point.per_class.back().name] = value.get<double>();
+    }
   }
   point.confusion = read_confusion(list(line, "confusion"));
   return point;
@@ -105,6 +125,7 @@ bool add_line(std::string_view raw, RunHistory& history, double& last_time) {
   } else if (type == "bad_sample") {
     history.bad_samples.push_back({text(line, "id"), text(line, "reason"), text(line, "replaced_by")});
   } else {
+    if (const std::string best = text(line, "best_metric"); !best.empty()) history.best_metric = best;
     const int64_t step = integer(line, "step", -1);
     if (type == "resume" && step >= 0) go_back_to(step, history);
     history.events.push_back({.type = type, .time = time, .step = step, .fields = std::move(line)});
@@ -115,8 +136,9 @@ bool add_line(std::string_view raw, RunHistory& history, double& last_time) {
 }  // namespace
 
 double EvalPoint::metric(const std::string& name) const {
-  const auto found = metrics.find(name);
-  return found != metrics.end() ? found->second : kNoValue;
+  const auto& values = name.find('/') == std::string::npos ? metrics : class_metrics;
+  const auto found = values.find(name);
+  return found != values.end() ? found->second : kNoValue;
 }
 
 RunHistory read_run_log(const std::filesystem::path& path) {

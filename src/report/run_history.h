@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,27 @@ struct TrainPoint {
   double memory_mb = kNoValue;
 };
 
+// What was found of the objects of a class.
+struct ObjectEntry {
+  int64_t labelled = 0;
+  int64_t predicted = 0;
+  int64_t matched = 0;
+  double precision = kNoValue;
+  double recall = kNoValue;
+  double f1 = kNoValue;
+  double segmentation_quality = kNoValue;
+  double panoptic_quality = kNoValue;
+};
+
 struct ClassEntry {
   std::string name{};
   double iou = kNoValue;
-  double accuracy = kNoValue;
-  double dice = kNoValue;
+  double accuracy = kNoValue;  // recall
+  double dice = kNoValue;      // F1
   int64_t pixels = 0;
+  double precision = kNoValue;
+  double boundary_iou = kNoValue;
+  std::optional<ObjectEntry> objects{};  // nothing where they were not counted
 };
 
 struct EvalPoint {
@@ -37,8 +53,9 @@ struct EvalPoint {
   std::map<std::string, double> metrics{};
   std::vector<ClassEntry> per_class{};            // empty when the line has none
   std::vector<std::vector<int64_t>> confusion{};  // [label][prediction]; empty when the line has none
+  std::map<std::string, double> class_metrics{};  // "iou/road"
 
-  double metric(const std::string& name) const;  // NaN when absent
+  double metric(const std::string& name) const;  // also of a class; NaN when absent
 };
 
 struct BadSampleEntry {
@@ -61,9 +78,10 @@ struct RunHistory {
   std::vector<EvalPoint> eval{};    // without superseded lines
   std::vector<BadSampleEntry> bad_samples{};
   std::vector<RunEvent> events{};
-  double active_seconds = 0;     // time the run was at work; the pause before a start or resume is not counted
-  int64_t torn_lines = 0;        // unreadable lines, skipped
-  int64_t superseded_lines = 0;  // train and eval lines dropped because of a resume
+  std::string best_metric = "mean_iou";  // that the best checkpoint is chosen by
+  double active_seconds = 0;             // time the run was at work; the pause before a start or resume is not counted
+  int64_t torn_lines = 0;                // unreadable lines, skipped
+  int64_t superseded_lines = 0;          // train and eval lines dropped because of a resume
 };
 
 // Throws Error when the file cannot be read; a broken line is only counted.

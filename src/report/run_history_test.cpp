@@ -38,6 +38,26 @@ TEST(RunHistory, ReadsTrainAndEvalLines) {
   EXPECT_EQ(history.eval[0].confusion, (std::vector<std::vector<int64_t>>{{9, 3}, {1, 4}}));
 }
 
+TEST(RunHistory, ReadsMetricsOfClassesAndObjects) {
+  const RunHistory history = history_of(
+      R"({"type":"start","best_metric":"object_f1/cell"})"
+      "\n"
+      R"({"type":"eval","step":5,"metrics":{"mean_iou":0.25},"per_class":[{"name":"cell","iou":1,"precision":0.5,"object_f1":0.75,)"
+      R"("boundary_iou":0.125,"panoptic_quality":null,"objects":{"labelled":7,"predicted":6,"matched":5}},{"name":"glass"}]})"
+      "\n");
+  EXPECT_EQ(history.best_metric, "object_f1/cell");
+  const EvalPoint& eval = history.eval.at(0);
+  EXPECT_EQ(eval.metric("object_f1/cell"), 0.75);
+  EXPECT_EQ(eval.metric("iou/cell"), 1);
+  EXPECT_TRUE(std::isnan(eval.metric("panoptic_quality/cell")));
+  EXPECT_EQ(eval.per_class[0].precision, 0.5);
+  EXPECT_EQ(eval.per_class[0].boundary_iou, 0.125);
+  ASSERT_TRUE(eval.per_class[0].objects);
+  EXPECT_EQ(eval.per_class[0].objects->predicted, 6);
+  EXPECT_EQ(eval.per_class[0].objects->f1, 0.75);
+  EXPECT_FALSE(eval.per_class[1].objects);
+}
+
 TEST(RunHistory, MissingAndNullNumbersAreNan) {
   const RunHistory history = history_of("{\"type\":\"train\",\"step\":1,\"loss\":null}\n");
   ASSERT_EQ(history.train.size(), 1U);

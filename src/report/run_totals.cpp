@@ -32,8 +32,8 @@ double largest(const std::vector<double>& values) {
 const EvalPoint* best_eval(const RunHistory& history) {
   const EvalPoint* best = nullptr;
   for (const EvalPoint& point : history.eval) {
-    const double score = point.metric("mean_iou");
-    if (std::isfinite(score) && (best == nullptr || score > best->metric("mean_iou"))) best = &point;
+    const double score = point.metric(history.best_metric);
+    if (std::isfinite(score) && (best == nullptr || score > best->metric(history.best_metric))) best = &point;
   }
   return best;
 }

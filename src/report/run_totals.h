@@ -12,7 +12,7 @@ std::vector<double> column(const RunHistory& history, double TrainPoint::*field)
 double median(std::vector<double> values);
 double largest(const std::vector<double>& values);
 
-// The evaluation with the highest mean IoU (the earliest of equals), or null.
+// The evaluation with the highest value of the run's best_metric (the earliest of equals), or null.
 const EvalPoint* best_eval(const RunHistory& history);
 
 // The newest evaluation that tells the classes apart, that has a confusion matrix; null when none does.

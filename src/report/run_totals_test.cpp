@@ -26,6 +26,15 @@ TEST(RunTotals, BestEvaluationIsTheEarliestOfEquals) {
   EXPECT_EQ(best_eval(RunHistory{}), nullptr);
 }
 
+TEST(RunTotals, BestIsByTheMetricOfTheRun) {
+  RunHistory history;
+  history.eval = {{.step = 1, .metrics = {{"mean_iou", 0.4}}, .class_metrics = {{"iou/sky", 0.1}}},
+                  {.step = 2, .metrics = {{"mean_iou", 0.3}}, .class_metrics = {{"iou/sky", 0.2}}}};
+  EXPECT_EQ(best_eval(history)->step, 1);
+  history.best_metric = "iou/sky";
+  EXPECT_EQ(best_eval(history)->step, 2);
+}
+
 TEST(RunTotals, ClassesComeFromTheNewestEvaluationThatHasThem) {
   RunHistory history;
   history.eval.push_back({.step = 1, .per_class = {{.name = "wall"}}, .confusion = {{1}}});

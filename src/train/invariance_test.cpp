@@ -36,10 +36,14 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
   Outcome outcome;
   std::mutex mutex;
   const auto body = [&](World& world) {
-    const DatasetPtr data = make_dataset(e.data, Split::kTrain);
+    DataConfig source = e.data;
+    source.labels.multi = false;  // its labels of four classes serve as the sets of two
+    const int num_classes = e.data.labels.multi ? 2 : 4;
+    const DatasetPtr data = make_dataset(source, Split::kTrain);
     const Pipeline pipeline = make_pipeline(e.data, Split::kTrain);
     Quarantine quarantine(data->size(), 0.0);
-    TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCPU, world, {.sharded = sharded, .rank_weights = weights});
+    TrainStep step(e, make_model(e.model, {3, num_classes}, 1), num_classes, at::kCPU, world,
+                   {.sharded = sharded, .rank_weights = weights});
     Loader loader(*data, pipeline, quarantine,
                   {.batch_size = e.train.batch_size,
                    .seed = 1,
@@ -140,6 +144,13 @@ TEST(Invariance, MixUpAndCutMix) {
   expect_same(odd, train(uneven, 2, false, {3, 1}), 1e-9, "weights 3 : 1, mixed");
   const std::vector<std::string> few = with({"train.batch_size=2", "train.norm_group=2"});
   expect_same(train(few, 1), train(few, 3), 1e-9, "more ranks than samples, mixed");
+}
+
+// Labels that are sets of classes, blended ones among them.
+TEST(Invariance, ClassesThatOverlap) {
+  expect_invariant({"data.labels.multi=true", "train.norm_group=2", "loss.terms=[bce, dice, focal]", "train.mixup.alpha=0.4",
+                    "train.mixup.probability=0.5"},
+                   {2, 4});
 }
 
 // The average of parameters (a slice of them per rank with ZeRO-1) and batch norm's statistics, which begins on its way.

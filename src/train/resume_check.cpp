@@ -22,6 +22,7 @@ constexpr std::array kFree = {"run.",
                               "data.train.path",
                               "data.train.list",  // the samples themselves are compared
                               "data.val",
+                              "data.test",
                               "data.max_bad_share",
                               "data.max_pixels",
                               "train.micro_batch",

@@ -58,7 +58,8 @@ nlohmann::json origin_written_in(const fs::path& folder) {
 }
 
 // What a run is, for people and for its report.
-void describe_run(const fs::path& folder, const Experiment& experiment, const Trainer& trainer, int ranks) {
+void describe_run(const fs::path& folder, const Trainer& trainer, int ranks) {
+  const Experiment& experiment = trainer.experiment();  // with what was decided about it
   const Access access = run_access(experiment.run, folder);
   make_folders(folder, access);
   write_file(folder / "config.yaml", experiment_yaml(experiment), access);
@@ -132,7 +133,7 @@ RunResult run_training(const Experiment& asked, const RunOptions& options, World
   if (world.is_first()) {
     refused->keep();
     if (!trainer.resumed()) set_failed_run_aside(folder);
-    describe_run(folder, experiment, trainer, world.size());
+    describe_run(folder, trainer, world.size());
   }
   RunResult result = trainer.run(hooks);
 
@@ -142,8 +143,7 @@ RunResult run_training(const Experiment& asked, const RunOptions& options, World
   if (draws) attempt("its predictions were not drawn", [&] { draw_predictions(folder, trainer, result, hooks); });
   attempt("its report was not made; `tessera report` makes it", [&] {
     std::error_code error;
-    if (!fs::exists(folder / "config.yaml", error))
-      describe_run(folder, experiment, trainer, world.size());  // removed meanwhile
+    if (!fs::exists(folder / "config.yaml", error)) describe_run(folder, trainer, world.size());  // removed meanwhile
     write_report(folder);
   });
   return result;

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 // Groups and keys that make_dataset does not look at.
-constexpr std::array kAfterReading = {"data.train.transforms", "data.val.transforms", "data.normalize.",
+constexpr std::array kAfterReading = {"data.train.transforms", "data.val.transforms", "data.test.transforms", "data.normalize.",
                                       "data.threads",          "data.prefetch",       "data.max_bad_share"};
 
 std::vector<SchemaLine> source_lines(const DataConfig& config) {

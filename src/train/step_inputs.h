@@ -15,9 +15,9 @@ struct StepInputs {
   at::Tensor sample_keys;  // (N): what random numbers of a sample are drawn by
   LossContext labels;      // counts over the labels, which the step adds up over the ranks
 
-  // seed: of the experiment. stand_ins: samples that count nowhere.
-  StepInputs(const Batch& batch, int64_t step, uint64_t seed, const SegmentationModel& model, int num_classes,
-             at::Device device, const std::vector<int64_t>& stand_ins);
+  // seed: of the experiment. Labels are below label_end. stand_ins: samples that count nowhere.
+  StepInputs(const Batch& batch, int64_t step, uint64_t seed, const SegmentationModel& model, int label_end, at::Device device,
+             const std::vector<int64_t>& stand_ins);
 };
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <c10/core/GradMode.h>
 
+#include "core/class_bits.h"
 #include "core/rank_status.h"
 #include "infer/torch_settings.h"
 #include "optim/clip.h"
@@ -26,7 +27,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
       num_classes_(num_classes),
       device_(device),
       world_(world),
-      loss_(make_loss(experiment.loss, num_classes)),
+      loss_(make_loss(experiment.loss, num_classes, experiment.data.labels.multi)),
       plan_(experiment, *model_, world, options.rank_weights),
       arena_(*model_, device, parameter_type(experiment.train.precision), experiment.train.channels_last),
       working_(*model_, arena_, experiment.train.precision),
@@ -40,7 +41,8 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
 StepResult TrainStep::run(const Batch& batch, const Progress& at) {
   begin(at);
   const WorkingWeights::Scope working(working_);
-  StepInputs inputs(batch, at.step, experiment_.train.seed, *model_, num_classes_, device_, slice().stand_ins);
+  const int label_end = label_limit(num_classes_, experiment_.data.labels.multi);
+  StepInputs inputs(batch, at.step, experiment_.train.seed, *model_, label_end, device_, slice().stand_ins);
   sum_label_counts(inputs);  // over the ranks: the loss divides by counts of the global batch
   StepResult result;
   result.loss = gradients_.compute(inputs);

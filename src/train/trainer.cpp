@@ -8,6 +8,7 @@
 #include "core/rank_status.h"
 #include "core/signals.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
 #include "tensor/error_text.h"
 
@@ -17,13 +18,6 @@ namespace {
 // A run's `every: 0ep` means never; anything else happens at least every step.
 int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) {
   return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
-}
-
-double value_named(const std::string& metric, const IouReport& report) {
-  for (const auto& [name, value] : named_values(report)) {
-    if (name == metric) return value;
-  }
-  return NAN;
 }
 
 }  // namespace
@@ -193,10 +187,15 @@ void Trainer::evaluate() {
   if (last_eval_->num_images > 0 && last_eval_->images.empty() && world_.is_first())
     log_warn("not one labelled pixel in {} {}: no metric can be computed; `tessera data check` says what is in the masks",
              last_eval_->num_images, plural(last_eval_->num_images, "validation image"));
-  if (world_.is_first() && !std::exchange(warned_of_classes_, true))
+  const std::string& metric = experiment_.checkpoint.best_metric;
+  const double value = metric_value(metric, train_set_->classes(), *last_eval_);
+  if (world_.is_first() && !std::exchange(warned_of_classes_, true)) {
     warn(unmeasured_classes(last_eval_->report, train_set_->classes()));
+    if (std::isnan(value) && !last_eval_->images.empty())
+      warn(fmt::format("checkpoint.best_metric={} cannot be measured on these images: no checkpoint is the best", metric));
+  }
   const bool counts = due(experiment_.eval.every);  // else it is made because of stop_at: see Note [Stop at a step]
-  if (counts) state_.note_metric(value_named(experiment_.checkpoint.best_metric, last_eval_->report));
+  if (counts) state_.note_metric(value);
   hooks_->on_eval(state_, progress().epoch(), *last_eval_);
   if (counts) keep_evaluated();
   meter_->skip();  // evaluation is not training time
@@ -237,7 +236,7 @@ void Trainer::save() {
   const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
     const Checkpoint checkpoint{model_state(*model_),         optimizer, average, state_, train_set_->classes(),
-                                experiment_yaml(experiment_), samples_};
+                                experiment_yaml(experiment_), samples_,  images_};
     try {
       store_->save(checkpoint);
     } catch (const Error& e) {

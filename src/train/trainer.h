@@ -52,6 +52,7 @@ class Trainer {
   void open_data();
   void build_model();
   void load_state();
+  void forget_other_best(const std::string& saved_yaml);
   void go_on_from_origin();
   void take(Checkpoint checkpoint);
   void broadcast_initial_state();
@@ -88,6 +89,7 @@ class Trainer {
   std::optional<TorchSettings> settings_;
   DatasetPtr train_set_, val_set_;
   SampleNames samples_;  // of the first rank
+  ImageFacts images_;    // of the training set
   Pipeline train_pipeline_;
   std::unique_ptr<Quarantine> train_quarantine_;
   ModelPtr model_;

@@ -1,19 +1,19 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/signals.h"
-#include "core/suggest.h"
 #include "data/batch/input_batch.h"
+#include "data/datasets/data_line.h"
 #include "data/transforms/make_pipeline.h"
 #include "dist/tune_exchange.h"
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/eval_metrics.h"
 #include "infer/pretrained.h"
 #include "infer/rank_consensus.h"
+#include "infer/run_images.h"
 #include "tensor/device.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
@@ -22,18 +22,6 @@
 
 // Everything that happens to a trainer before its first step.
 namespace tessera {
-namespace {
-
-void check_metric_name(const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& entry : named_values(IouReport{})) known.push_back(entry.first);
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    fail_usage("checkpoint.best_metric is '{}'{}; known: {}", name, did_you_mean(name, known), fmt::join(known, ", "));
-  }
-}
-
-}  // namespace
-
 Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World& world)
     : experiment_(experiment),
       options_(options),
@@ -44,9 +32,10 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   const TrainConfig& train = experiment_.train;
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
-  check_metric_name(experiment_.checkpoint.best_metric);
   settings_.emplace(train, device_);
   open_data();
+  std::string& best_metric = experiment_.checkpoint.best_metric;
+  best_metric = full_metric_name(best_metric, experiment_.eval, train_set_->classes());
   build_model();
   if (world_.is_first()) {
     store_ = std::make_unique<CheckpointStore>(folder_ / "checkpoints", experiment_.checkpoint,
@@ -96,11 +85,15 @@ void Trainer::open_data() {
   TSR_CHECK_USAGE(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
                   "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
                   experiment_.model.num_classes, num_classes);
+  const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_);
+  experiment_.data.normalize = images.normalize;
+  images_ = images.facts;
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
   if (!world_.is_first()) return;
   samples_ = SampleNames(*train_set_, *val_set_);
+  announce_data(experiment_.data, {{Split::kTrain, train_set_}, {Split::kVal, val_set_}});
   for (const std::string& note : data_notes(*train_set_, *val_set_, experiment_.train.batch_size)) log_warn("{}", note);
 }
 
@@ -141,8 +134,22 @@ void Trainer::load_state() {
   }
   check_same_experiment(checkpoint->config_yaml, experiment_);
   check_same_samples(checkpoint->samples, samples_);
+  const std::string saved_yaml = checkpoint->config_yaml;
   take(std::move(*checkpoint));
+  forget_other_best(saved_yaml);
   resumed_ = true;
+}
+
+// The best value of one metric says nothing of another.
+void Trainer::forget_other_best(const std::string& saved_yaml) {
+  const Experiment saved = read_experiment(parse_config(saved_yaml, "the checkpoint's config.yaml"), MissingSecrets::kKeep);
+  const std::string& before = saved.checkpoint.best_metric;
+  const std::string& now = experiment_.checkpoint.best_metric;
+  if (before == now || !state_.best_value) return;
+  log_info("checkpoint.best_metric was {} and is {} now: the best is looked for anew", before, now);
+  state_.best_value.reset();
+  state_.best_step = -1;
+  state_.evals_since_best = 0;
 }
 
 void Trainer::go_on_from_origin() {
@@ -161,6 +168,7 @@ void Trainer::take(Checkpoint checkpoint) {
   optimizer_state_ = std::move(checkpoint.optimizer);
   average_state_ = std::move(checkpoint.average);
   state_ = checkpoint.state;
+  images_ = std::move(checkpoint.images);
 }
 
 // Every rank starts with what the first one has: only that one needs the pretrained weights and the checkpoint.

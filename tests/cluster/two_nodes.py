@@ -34,6 +34,11 @@ class TwoHosts:
                 os.kill(int(pid), signal.SIGKILL)
             subprocess.run(["ip", "netns", "del", name])
 
+    def listening(self, host):
+        """Addresses, in the kernel's hexadecimal, at which anybody on that host listens for TCP."""
+        tables = subprocess.run(["ip", "netns", "exec", self.names[host], "cat", "/proc/net/tcp", "/proc/net/tcp6"], capture_output=True, text=True).stdout
+        return {fields[1].partition(":")[0] for fields in map(str.split, tables.splitlines()) if fields[3] == "0A"}
+
     def start(self, host, *words, cwd, env=None):
         """On one host, under its own host name."""
         shell = ["ip", "netns", "exec", self.names[host], "unshare", "--uts", "sh", "-c", f'hostname node-{host}; exec "$@"', "sh"]
@@ -51,8 +56,13 @@ def finish(processes, expect=0):
 def by_flags(hosts, folder):
     nodes = [hosts.start(host, program(), "launch", "--world-size", 4, "--node-rank", rank, "--master-addr", HOSTS["a"], "--master-port", 29500,
                          "--ranks-per-node", 2, "--", *train(folder / "flags"), cwd=folder, env=SECRET) for rank, host in enumerate(HOSTS)]
+    seen = set()
+    while any(node.poll() is None for node in nodes):
+        seen |= hosts.listening("a")
+        time.sleep(0.05)
     finish(nodes)
     same_curve(folder / "alone", folder / "flags", "two nodes by flags, 4 ranks")
+    check(seen == {"01004D0A"}, f"launcher, store and Gloo listen at the master's address {HOSTS['a']} alone, not at {seen} (the kernel's hexadecimal)")
 
 
 def by_variables(hosts, folder):

@@ -17,7 +17,8 @@ constexpr tessera::Size kImage{24, 30};
 
 void draw(std::string_view outline) {
   try {
-    for (const tessera::PixelRun& run : tessera::outline_runs(outline, kImage)) {
+    tessera::OutlineBudget budget;
+    for (const tessera::PixelRun& run : tessera::outline_runs(outline, kImage, budget)) {
       if (run.begin < 0 || run.begin > run.end || run.end > int64_t{kImage.height} * kImage.width) std::abort();
     }
   } catch (const tessera::Error&) {

@@ -40,7 +40,7 @@ def lists():
 
 
 def images():
-    for path in sorted((FIXTURES / "pillow").glob("*.json")):
+    for path in [*sorted((FIXTURES / "pillow").glob("*.json")), FIXTURES / "formats.json"]:
         content = json.loads(path.read_text())
         groups = content.values() if isinstance(content, dict) else [content]
         for group in groups:
@@ -49,16 +49,28 @@ def images():
                     yield f"{path.stem}-{entry.get('name', id(entry))}", as_bytes(entry["file"])
 
 
+def experiment():
+    yield from config()
+    yield "lists", b"data: {path: x, augment: [{random_crop: {size: 64}}, {flip: {}}]}\nloss: [{cross_entropy: {weight: 1}}]\n"
+
+
 def control():
-    yield "hello", b'{"hello": {"protocol": "1", "program": "0.1.0 (a)", "command": "train x", "num_nodes": 4, "node_rank": 3, "ranks": 8, "host": "h3"}}'
-    yield "report", b'{"generation": 2, "report": [{"rank": 7, "host": "h3", "pid": 4711, "state": "R", "exit_code": 1, "error": "e"}]}'
-    yield "signal", b'{"signal": 15}'
-    yield "start", b'{"kind": 0, "exit_code": 0, "text": "t", "generation": 1, "world_size": 8, "first_rank": 4, "num_nodes": 2, "node_rank": 1, "store_port": 29501}'
+    """Messages that messages_test.cpp reads too: each must be one that launchers send."""
+    for path in sorted((ROOT / "tests/fuzz/control_seeds").glob("*.json")):
+        yield path.stem, path.read_bytes()
+
+
+def sealed():
+    nonce, code = b"a" * 64, b"b" * 64
+    yield "caller", b"\xff" + nonce + b" " + code + b"\n" + code + b' {"hello":{}}\n'
+    yield "listener", b"\x40" + nonce + b"\n" + code + b" \n" + code + b' {"kind":0}\nrefused\n'
+    yield "web", b"\x01GET / HTTP/1.1\r\n\r\n"
+    yield "long", b"\xff" + b"[" * 9000 + b"\n"
 
 
 def main():
     makers = {"pth": lambda: weights("pth"), "safetensors": lambda: weights("safetensors"), "config": config, "coco": coco,
-              "lists": lists, "images": images, "control": control}
+              "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed}
     for target in sys.argv[2:]:
         for name, content in makers[target]():
             (pathlib.Path(sys.argv[1]) / f"corpus_{target}" / f"seed-{name}").write_bytes(content)

@@ -126,9 +126,10 @@ def silence_is_broken(folder):
     options = [f"data.path={data}", "data.classes=[ground,disc]", "model.unet.channels=[4]", "train.duration=4ba", "train.batch_size=4", "run.pictures=0",
                "data.train.transforms=[{random_crop: {size: 32}}]"]
     binary = "data.labels.binary=true"
-    for command in (["train"], ["data", "check"]):
-        _, errors = tessera(*command, *options, *([f"run.dir={folder}/x"] if command == ["train"] else []), expect=2)
-        check("the masks hold no values but 0 and 255 (8 of 8 looked at)" in errors and "Set data.labels.binary=true if 255 marks 'disc'" in errors, errors)
+    _, errors = tessera("train", *options, f"run.dir={folder}/x", expect=2)
+    check("the masks hold no values but 0 and 255 (8 of 8 looked at)" in errors and "Set data.labels.binary=true if 255 marks 'disc'" in errors, errors)
+    out, _ = tessera("data", "check", *options, expect=2)
+    check("masks: values 0, 255 in 8 masks: 0 is background, 255 an object" in out and " data.labels.binary=true" in out, out)
     check(not (folder / "x").exists(), "a refused run left its folder")
 
     _, errors = tessera("train", *options, binary, "train.batch_size=100", "data.val.images=images", "data.val.masks=masks", f"run.dir={folder}/many")
@@ -141,13 +142,15 @@ def silence_is_broken(folder):
     check("the masks hold no values but 0 and 255 (2 of 2 looked at)" in errors, errors)
 
     _, errors = tessera("train", *options, "data.labels.ignore=[255]", f"run.dir={folder}/absent")
+    errors_of_absent = errors
     missing = "1 of 2 classes have no labelled pixel in the images measured: disc"
     check(errors.count(missing) == 1, errors)
     check(any(missing in line.get("text", "") for line in log_lines(folder / "absent") if line["type"] == "warning"), "log.jsonl lacks the warning")
     _, errors = tessera("eval", "-w", folder / "absent")
     check(missing in errors, errors)
-    _, errors = tessera("train", *options, binary, "data.labels.ignore=[0,255]", f"run.dir={folder}/nothing")
-    check("not one pixel of the first 12 training samples is labelled" in errors, errors)
+    check("1 of 2 classes occur in none of the 8 training samples looked at: disc" in errors_of_absent, errors_of_absent)
+    _, errors = tessera("train", *options, binary, "data.labels.ignore=[0,255]", f"run.dir={folder}/nothing", expect=2)
+    check("not one pixel of the 8 training samples is labelled" in errors and not (folder / "nothing").exists(), errors)
 
     write_png(data / "masks/endless.png", 40, 32, lambda y, x: 0)
     for place, arguments, code in [("c.yaml", ["train", folder / "c.yaml"], 2), ("data/images/endless.png", ["data", "check", *options, binary], 1)]:

@@ -43,7 +43,7 @@ def main():
         run = folder / "run"
         options = ["data.type=pairs", f"data.path={data}", "data.classes=[a,b]", "data.val.list=val.txt", "data.train.transforms=[]",
                    "model.unet.channels=[4,8]", "train.batch_size=2", "train.norm_group=2", "train.duration=4ba", "eval.every=2ba",
-                   "checkpoint.every=2ba", "data.threads=1", "run.pictures=1", f"run.dir={run}"]
+                   "checkpoint.every=2ba", "eval.window.size=0", "data.threads=1", "run.pictures=1", f"run.dir={run}"]
         _, errors = limited("train", *options)
         check("out of memory" in errors and "eval.window.size" in errors, f"nothing was said about windows:\n{errors}")
         check([path.name for path in checkpoints(run)] == ["step-00000002", "step-00000004"], "checkpoints are missing")

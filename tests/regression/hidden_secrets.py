@@ -77,6 +77,14 @@ def data_in_a_secret_place(folder):
     out, errors = tessera("eval", "-w", folder / "place", env=environment)
     check_hidden([folder / "place"], out, errors)
 
+    settings = ["data.classes=[a,b]", "data.val_share=0.25", "data.max_bad_share=0.5"]
+    for words in (["data", "check"], ["data", "check", "--json"], ["data", "stats"], ["data", "browse", "-o", folder / "page/browse.html"]):
+        out, errors = tessera(*words, *settings, *place, env=environment, expect=1 if "check" in words else 0)
+        check_hidden([], out, errors)
+    check_hidden([folder / "page"], "", "")
+    out, errors = tessera("predict", "-w", folder / "place", data / "images", "-o", folder / "predicted", env=environment)
+    check_hidden([folder / "place"], out.replace(str(data), ""), errors.replace(str(data), ""))  # the folder itself was typed here
+
     _, errors = tessera("eval", "-w", folder / "place", expect=2)
     check("/${TEST_VAULT_KEY}/data' and the environment variable TEST_VAULT_KEY is not set" in errors and "or set data.path=..." in errors, errors)
     tessera("eval", "-w", folder / "place", f"data.path={data}")

@@ -53,15 +53,18 @@ def png_bomb(path, side):
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
 
 
-def coco(folder, height=32, width=32, polygon=(4, 4, 20, 4, 20, 20)):
+SQUARE = [4, 4, 20, 4, 20, 20]
+
+
+def coco(folder, height=32, width=32, polygon=SQUARE, outlines=None, image=None):
     """A data set of two images; the values given are those of the first one."""
     for name in ("a", "b"):
         write_png(folder / "images" / f"{name}.png", 32, 32, lambda y, x: (8 * y, 8 * x, 0), channels=3)
     outline = {"image_id": 1, "category_id": 1, "iscrowd": 0}
     content = {
-        "images": [{"id": 1, "file_name": "a.png", "height": height, "width": width}, {"id": 2, "file_name": "b.png", "height": 32, "width": 32}],
-        "annotations": [{"id": 7, "segmentation": [list(polygon)], **outline},
-                        {"id": 8, "segmentation": [[4, 4, 20, 4, 20, 20]], **outline, "image_id": 2}],
+        "images": [image or {"id": 1, "file_name": "a.png", "height": height, "width": width}, {"id": 2, "file_name": "b.png", "height": 32, "width": 32}],
+        "annotations": [{"id": 100 + i, "segmentation": polygons, **outline} for i, polygons in enumerate(outlines or [[list(polygon)]])] +
+                       [{"id": 8, "segmentation": [SQUARE], **outline, "image_id": 2}],
         "categories": [{"id": 1, "name": "cell", "supercategory": "cell"}],
     }
     (folder / "instances.json").write_text(json.dumps(content))
@@ -75,6 +78,13 @@ def check_configs(folder):
     check(code == 0, text)
     alias_bomb(bomb)
     expect("aliases", USAGE, ["bomb.yaml:6", "more than 1000000 values"], usual, "config", "show", bomb)
+    # Ten bases that are just small enough by themselves.
+    lines = [f"l{i}: &l{i} [" + ", ".join([f"*l{i - 1}"] * 10 if i else ["x"] * 10) + "]" for i in range(5)]
+    for i in range(10):
+        (folder / f"base{i}.yaml").write_text("\n".join(lines) + "\n")
+    many = folder / "many.yaml"
+    many.write_text("base: [" + ", ".join(f"base{i}.yaml" for i in range(10)) + "]\n")
+    expect("bases", USAGE, ["more than 1000000 values", "'base' files counted in"], usual + 450_000, "config", "show", many)
 
 
 def check_coco(folder):
@@ -87,6 +97,25 @@ def check_coco(folder):
     print(f"far_outline: ok ({memory} kB, honest {usual} kB)")
     for side in (20000, 60000, 2**31 - 1, 2**40):
         expect(f"coco_size_{side}", ERROR, ["a.png is 32 x 32", "2 samples, 1 unusable"], usual, *command, *coco(folder / str(side), side, side))
+    for i, image in enumerate(({"id": 1, "file_name": "a.png", "height": 0, "width": 32}, {"id": 1, "file_name": "a.png", "height": -1, "width": 32},
+                               {"id": "1", "file_name": "a.png", "height": 32, "width": 32}, {"id": 1, "height": 32, "width": 32})):
+        expect(f"coco_entry_{i}", ERROR, ["2 samples, 1 unusable"], usual, *command, *coco(folder / f"entry{i}", image=image))
+
+
+def check_many_outlines(folder):
+    """A large picture of few bytes, outlined by little text that would take minutes to paint or gigabytes to keep."""
+    side, command = 8000, ["data", "check", "--split", "train"]
+    whole, zigzag = [0, 0, side, 0, side, side, 0, side], [v for i in range(1000) for v in ((0, 2 * i, side, 2 * i) if i % 2 == 0 else (side, 2 * i, 0, 2 * i))]
+
+    def data(name, outlines):
+        options = coco(folder / name, side, side, outlines=outlines)
+        png_bomb(folder / name / "images/a.png", side)
+        return options
+    code, text, usual = run(*command, *data("one", [[whole]]))
+    check(code == 0, text)
+    # What is kept of the outlines is 256 MB at most.
+    expect("painted_over", ERROR, ["cover the image more than", "2 samples, 1 unusable"], usual + 300_000, *command, *data("over", [[whole]] * 100))
+    expect("crossed_often", ERROR, ["cross columns of pixels more than", "2 samples, 1 unusable"], usual + 300_000, *command, *data("zigzag", [[zigzag] * 16]))
 
 
 def check_images(folder):
@@ -101,6 +130,11 @@ def check_images(folder):
     png_bomb(pairs / "images/a.png", 16384)
     limit = "16384 x 16384 = 268435456 pixels, more than data.max_pixels=178956970"
     expect("png_image", ERROR, [limit, "set data.max_pixels=268435456", "2 samples, 1 unusable"], usual, *command)
+    (pairs / "images/a.png").unlink()
+    with open(pairs / "images/a.png", "wb") as sparse:
+        sparse.truncate(100 * 2**30)
+    expect("sparse_image", ERROR, ["a.png", "it has 107374182400 bytes", "2 samples, 1 unusable"], usual, *command)
+    png_bomb(pairs / "images/a.png", 16384)
     png_bomb(pairs / "masks/b.png", 16384)
     expect("png_mask", ERROR, [limit, "masks/b.png"], usual, *command)
 
@@ -116,6 +150,7 @@ def main():
     with Folder() as folder:
         check_configs(folder)
         check_coco(folder)
+        check_many_outlines(folder)
         check_images(folder)
 
 

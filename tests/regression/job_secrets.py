@@ -3,7 +3,10 @@ do without it, and that one host's processes listen on loopback alone."""
 import os
 import secrets
 import signal
+import socket
+import struct
 import subprocess
+import time
 
 from launched import clean_environment, finish, free_port, launch, none_left, processes_with, rank_script, run_tests, start_launch, wait_until
 from strangers import listening, listens
@@ -75,7 +78,7 @@ LOOPBACK = {"0100007F"}
 
 
 def only_loopback(folder):
-    """What one host's processes listen on, nobody else can reach: the ranks' store and Gloo, and the launcher on two nodes of loopback."""
+    """What one host's processes listen on, no other host can reach: Gloo, and the launcher on two nodes of loopback."""
     tag = f"{os.getpid()}-loopback"
     options = TINY + ["train.duration=100000ba", "checkpoint.every=5ba", "eval.every=0ba", "run.tensorboard=false", "data.threads=1"]
     process = start_launch("--ranks-per-node", 2, "--", "train", *options, f"run.dir={folder}/{tag}", cwd=folder)
@@ -94,14 +97,52 @@ def only_loopback(folder):
     finish(node0)
 
 
+SHORT = TINY + ["train.duration=5ba", "run.tensorboard=false", "data.threads=1"]
+
+
+def no_port_for_the_store(folder):
+    """Ranks of one host have no port for their store: whoever calls at the master port, all the time, finds nobody, and the run ends well."""
+    port, answered = free_port(locked=False), []
+    process = start_launch("--ranks-per-node", 2, "--master-port", port, "--", "train", *SHORT, f"run.dir={folder}/run", cwd=folder)
+    while process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            answered.append(port)
+        except OSError:
+            time.sleep(0.001)
+    out, errors = finish(process)
+    check(process.returncode == 0 and not answered, f"exit code {process.returncode}, answered {len(answered)} times\n{out}{errors}")
+
+
+def text_of(value):
+    return struct.pack("<Q", len(value)) + value
+
+
+def stranger_at_the_store(folder):
+    """On several nodes the store has a port. One who speaks c10d's language there says that all ranks have come, and leaves what is no hello: nobody
+    believes it, and the run ends well."""
+    port = free_port()
+    flags = ["--nnodes", 2, "--ranks-per-node", 1, "--master-addr", "127.0.0.1", "--master-port", port]
+    nodes = [start_launch(*flags, "--node-rank", number, "--", "train", *SHORT, f"run.dir={folder}/run", cwd=folder, env={"TESSERA_JOB_SECRET": SECRET}) for number in (0, 1)]
+    wait_until(lambda: listens(port + 1) or any(node.poll() is not None for node in nodes), "the store listens", timeout=180)
+    with socket.create_connection(("127.0.0.1", port + 1), timeout=30) as stranger:
+        stranger.sendall(b"\0" + struct.pack("<I", 0x3C85F7CE))  # it may come in
+        for rank in (0, 1):
+            stranger.sendall(b"\4" + text_of(f"/0/claim/{rank}".encode()) + struct.pack("<q", 1))  # adds one
+            check(len(stranger.recv(8)) == 8, "the store counts for the stranger")
+        stranger.sendall(b"\1" + text_of(b"/0/hello/7") + text_of(b"nobody"))  # sets
+        outs = [finish(node) for node in nodes]
+    check([node.returncode for node in nodes] == [0, 0], f"{[node.returncode for node in nodes]}\n{outs}")
+
+
 def ranks_without_the_secret(folder):
     """Ranks started by hand, one of them without the job's secret: both say so, and nobody trains."""
-    port, options = free_port(), TINY + ["train.duration=5ba", "run.tensorboard=false", "data.threads=1"]
+    port = free_port()
     for other in ({"TESSERA_JOB_SECRET": "another secret of another job"}, {}):
         ranks = []
         for rank, env in enumerate(({"TESSERA_JOB_SECRET": SECRET}, other)):
             place = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-            ranks.append(subprocess.Popen([program(), "train", *options, f"run.dir={folder}/refused"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            ranks.append(subprocess.Popen([program(), "train", *SHORT, f"run.dir={folder}/refused"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE, text=True, env={**clean_environment(), **place, **env}))
         for rank in ranks:
             out, errors = finish(rank)
@@ -125,9 +166,8 @@ def step_of_srun(folder):
     seen = {out.split()[-1] for out, _ in outs}
     check(len(seen) == 1 and len(seen.pop()) == 64, f"one secret for both nodes: {outs}")
     check(not list(folder.glob(".tessera-secret-*")), "the file is gone")
-    options = TINY + ["train.duration=5ba", "run.tensorboard=false", "data.threads=1"]
     for without in ({}, {"TESSERA_INSECURE": "1"}):  # the second rank goes without, and finds that the first does not
-        ranks = [subprocess.Popen([program(), "train", *options, f"run.dir={folder}/step{len(without)}"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        ranks = [subprocess.Popen([program(), "train", *SHORT, f"run.dir={folder}/step{len(without)}"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, env={**clean_environment(), **variables(task, 2), **(without if task else {})}) for task in (1, 0)]
         outs = [finish(rank) for rank in ranks]
         expected = 1 if without else 0
@@ -137,4 +177,4 @@ def step_of_srun(folder):
 
 
 if __name__ == "__main__":
-    run_tests(wrong_secrets_are_told, nothing_on_command_lines, only_loopback, ranks_without_the_secret, step_of_srun)
+    run_tests(wrong_secrets_are_told, nothing_on_command_lines, only_loopback, no_port_for_the_store, stranger_at_the_store, ranks_without_the_secret, step_of_srun)

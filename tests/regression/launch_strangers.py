@@ -1,13 +1,15 @@
 """tessera launch among strangers: whoever reaches the master port without the job's secret, or with it and nonsense to say, changes
 nothing. Node 0 is attacked while it waits for its nodes and while ranks run; the job ends as if nobody had come. Loopback alone."""
 import resource
+import secrets
 import signal
 import socket
 import threading
 import time
 
 from launched import finish, free_port, rank_script, run_tests, start_launch, wait_until
-from stranger_attacks import ATTACKS, COMMAND, HOSTILE, SECRET, VERSION, WORD, hello, report, said_nothing, taken_by_a_node, unsigned_messages
+from stranger_attacks import (ATTACKS, COMMAND, HOSTILE, SECRET, VERSION, WORD, Flood, drip, hello, report, said_nothing, taken_by_a_node,
+                              unsigned_messages)
 from strangers import Caller, Stranger, listens, usage_of
 from support import check
 
@@ -52,8 +54,9 @@ def while_gathering(folder):
     wait_until(lambda: listens(port), "node 0 listens")
     endure(node0, port, ATTACKS)
     (folder / "go").touch()
-    node1 = second()
-    outs = [finish(node) for node in (node0, node1)]
+    with Flood(port):
+        node1 = second()
+        outs = [finish(node) for node in (node0, node1)]
     check([node0.returncode, node1.returncode] == [0, 0], f"exit codes {node0.returncode} and {node1.returncode}\n{outs}")
     check(outs[0][0] == "[rank 0] rank 0 of 2 trained\n" and outs[1][0] == "[rank 1] rank 1 of 2 trained\n", str(outs))
     unmoved([errors for _, errors in outs], NAMED)
@@ -95,6 +98,43 @@ def exit_codes_are_the_ranks(folder):
             one.close()
 
 
+def dripping(folder):
+    """Single bytes, one after the other, do not keep node 0 busy."""
+    port = free_port()
+    node0 = nodes_of(folder, port, env={"TESSERA_JOB_SECRET": SECRET})[0]()
+    wait_until(lambda: listens(port), "node 0 listens")
+    _, busy = usage_of(node0.pid)
+    sent, seconds = drip(port, 8), 8
+    _, busier = usage_of(node0.pid)
+    print(f"  {sent} bytes in {seconds} s: processor {busier - busy:.2f} s")
+    check(busier - busy < 0.05 * seconds, f"{busier - busy:.2f} s of processor time in {seconds} s, for {sent} single bytes")
+    node0.send_signal(signal.SIGTERM)
+    finish(node0)
+
+
+def false_node_0(folder):
+    """Who listens at the master's address without the secret hears nothing of the job from the nodes that call, whatever it says to them."""
+    for answers in ([], ["0" * 64 + " "], ["0" * 64 + ' {"kind":1}'], ["refused"], ["GET"]):
+        port = free_port()
+        with socket.create_server(("127.0.0.1", port)) as listener:
+            node1 = nodes_of(folder, port, env={"TESSERA_JOB_SECRET": SECRET}, extra=["--start-timeout", "3"])[1]()
+            caller, _ = listener.accept()
+            for line in [secrets.token_hex(32), *answers]:
+                caller.sendall(line.encode() + b"\n")
+            caller.settimeout(2)
+            heard = b""
+            try:
+                while data := caller.recv(65536):
+                    heard += data
+            except OSError:
+                pass
+            caller.close()
+        finish(node1)
+        check(node1.returncode == 1, f"node 1 ended with {node1.returncode}")
+        lines = heard.decode().splitlines()
+        check(len(lines) == 1 and len(lines[0]) == 129 and WORD not in heard.decode(), f"a false node 0 that says {answers} hears {lines}")
+
+
 def few_files(folder):
     """More connections than node 0 may have files: it neither spins nor keeps the real node out."""
     port = free_port()
@@ -120,8 +160,8 @@ def few_files(folder):
 
 
 def on_the_wire(folder):
-    """One who sits between the nodes and repeats, swaps or changes lines can cut the connection, and nothing else."""
-    for how in ("repeated", "changed"):
+    """One who sits between the nodes and repeats, changes, swaps or leaves out lines can cut the connection, and nothing else."""
+    for how in SPOILT:
         port, between = free_port(), free_port()
         for name in ("up-0", "up-1", "go"):
             (folder / name).unlink(missing_ok=True)
@@ -139,8 +179,12 @@ def on_the_wire(folder):
         check(node1.returncode == 1, str(outs))
 
 
+SPOILT = {"repeated": lambda one, next_one: [one, one], "changed": lambda one, next_one: [one.replace(b'"ended":false', b'"ended":true '), next_one],
+          "swapped": lambda one, next_one: [next_one, one], "left out": lambda one, next_one: [next_one]}
+
+
 def relay(inner, outer, how, ready):
-    """Carries lines both ways until one side closes; once `ready`, spoils one of node 1's reports."""
+    """Carries lines both ways until one side closes; once `ready`, spoils one of node 1's reports, or its order with the next."""
     def down():
         try:
             while data := outer.recv(65536):
@@ -156,7 +200,7 @@ def relay(inner, outer, how, ready):
         for line in lines:
             if ready() and not spoiled and b"report" in line:
                 spoiled = True
-                line = line + line if how == "repeated" else line.replace(b'"ended":false', b'"ended":true ')
+                line = b"".join(SPOILT[how](line, next(lines)))
             outer.sendall(line)
     except OSError:
         pass
@@ -222,4 +266,4 @@ def with_rank(test):
 
 
 if __name__ == "__main__":
-    run_tests(*map(with_rank, (while_gathering, while_running, exit_codes_are_the_ranks, few_files, on_the_wire, without_a_secret)))
+    run_tests(*map(with_rank, (while_gathering, while_running, exit_codes_are_the_ranks, dripping, false_node_0, few_files, on_the_wire, without_a_secret)))

@@ -77,8 +77,9 @@ def run_tests(*tests):
             print(f"  {test.__name__}: {time.monotonic() - began:.1f} s", flush=True)
 
 
-def free_port():
-    """A port for this test alone: below those the system hands out by itself, and locked under the name that launchers lock theirs."""
+def free_port(locked=True):
+    """A port for this test alone: below those the system hands out by itself, and locked under the name that launchers lock theirs, unless the
+    launcher is to lock it."""
     while True:
         port = random.randrange(12000, 19000)
         lock = socket.socket(socket.AF_UNIX)
@@ -89,7 +90,10 @@ def free_port():
         except OSError:
             lock.close()
             continue
-        _kept_ports.append(lock)
+        if locked:
+            _kept_ports.append(lock)
+        else:
+            lock.close()
         return port
 
 

@@ -4,6 +4,7 @@ import json
 import secrets
 import socket
 import subprocess
+import threading
 import time
 
 from strangers import Caller, Stranger
@@ -17,7 +18,7 @@ HOSTILE = "\x1b]0;pwned\x07\x1b[31m\nE 00:00:00 a line of a stranger"
 
 
 def hello(**changed):
-    return {"hello": {"protocol": "tessera-launch-2", "program": VERSION, "command": COMMAND, "num_nodes": 2, "node_rank": 1, "ranks": 1, "host": "h", **changed}}
+    return {"hello": {"protocol": "tessera-launch-3", "program": VERSION, "command": COMMAND, "num_nodes": 2, "node_rank": 1, "ranks": 1, "host": "h", **changed}}
 
 
 def report(**changed):
@@ -135,20 +136,73 @@ def half_open(port):
     check(time.monotonic() - began < 30, "half-open connections stay")
 
 
+def crowd_of(port, count):
+    """Connections that are begun and held, whether or not node 0 takes them."""
+    crowd = []
+    for _ in range(count):
+        one = socket.socket()
+        one.setblocking(False)
+        one.connect_ex(("127.0.0.1", port))
+        crowd.append(one)
+    return crowd
+
+
 def thousand(port):
-    """A thousand connections, fifty at a time; those of them that node 0 does not hold any more are closed by it."""
-    for _ in range(20):
-        crowd = []
-        for _ in range(50):
-            one = socket.socket()
-            one.settimeout(5)
-            try:
-                one.connect(("127.0.0.1", port))
-            except OSError:
-                pass  # the queue is full: waiting is what a crowd gets
-            crowd.append(one)
-        for one in crowd:
+    """A thousand connections at once, all held for some seconds; node 0 keeps a few of them and closes the others."""
+    crowd = crowd_of(port, 1000)
+    time.sleep(4)
+    for one in crowd:
+        one.close()
+
+
+class Flood:
+    """Comes again and again with hundreds of connections, some of which say something, as long as the block runs."""
+
+    def __init__(self, port):
+        self.port, self.over = port, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while not self.over.is_set():
+            crowd = crowd_of(self.port, 200)
+            for one in crowd[::2]:
+                try:
+                    one.send(b"GET / HTTP/1.1\r\n\r\n")
+                except OSError:
+                    pass  # not connected yet, or dropped
+            self.over.wait(0.3)
+            for one in crowd:
+                one.close()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+
+def drip(port, seconds):
+    """Fourteen callers that send single bytes as fast as they can, anew whenever they are dropped."""
+    end, sent = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        callers = []
+        for _ in range(14):
+            one = socket.create_connection(("127.0.0.1", port))
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            callers.append(one)
+        for _ in range(4000):  # as long as a first line may be
+            for one in callers:
+                try:
+                    sent += one.send(b"a")
+                except OSError:
+                    pass
+            if time.monotonic() > end:
+                break
+        for one in callers:
             one.close()
+    return sent
 
 
 def taken_by_a_node(port):

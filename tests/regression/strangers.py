@@ -51,13 +51,20 @@ class Stranger:
 class Caller(Stranger):
     """Speaks as a launcher does (src/launch/control/sealed_socket.h), with the secret it is given."""
 
+    key = None
+
     def __init__(self, port, secret):
         super().__init__(port)
         self.nonce, self.listeners_nonce, self.sent = secrets.token_hex(32), self.line(), 0
         self.key = hmac.digest(secret.encode(), f"tessera launch {self.listeners_nonce}{self.nonce}".encode(), hashlib.sha256)
 
-    def code(self, number, text):
-        return hmac.new(self.key, f"caller {number} {text}".encode(), hashlib.sha256).hexdigest()
+    def code(self, number, text, side="caller"):
+        return hmac.new(self.key, f"{side} {number} {text}".encode(), hashlib.sha256).hexdigest()
+
+    def line(self, timeout=10):
+        """Without the one in which node 0 shows that it has the same secret."""
+        line = super().line(timeout)
+        return super().line(timeout) if self.key and line == f"{self.code(0, '', 'listener')} " else line
 
     def first(self):
         return f"{self.nonce} {self.code(0, '')}\n".encode()

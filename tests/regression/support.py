@@ -94,13 +94,14 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def write_png(path, width, height, pixel, channels=1):
-    """8-bit grey (1) or RGB (3); pixel(y, x) gives the value or the triple."""
-    rows = b"".join(b"\0" + bytes(v for x in range(width) for v in ([pixel(y, x)] if channels == 1 else pixel(y, x))) for y in range(height))
+def write_png(path, width, height, pixel, channels=1, bits=8):
+    """Grey (1) or RGB (3) of 8 or 16 bits; pixel(y, x) gives the value or the triple."""
+    rows = b"".join(b"\0" + b"".join(v.to_bytes(bits // 8, "big") for x in range(width) for v in ([pixel(y, x)] if channels == 1 else pixel(y, x)))
+                    for y in range(height))
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, bits, 0 if channels == 1 else 2, 0, 0, 0)
     pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
     pathlib.Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))

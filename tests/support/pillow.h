@@ -34,13 +34,21 @@ std::vector<T> numbers(const nlohmann::json& base64) {
   return values;
 }
 
-// A file of the Pillow fixture by its name, e.g. ("decode", "images", "jpeg_420").
-inline std::vector<uint8_t> pillow_file(const std::string& fixture, const std::string& group, const std::string& name) {
-  const nlohmann::json all = load_fixture("pillow/" + fixture + ".json");
+// A file that a fixture holds, by its group and name.
+inline std::vector<uint8_t> file_in(const std::string& fixture, const std::string& group, const std::string& name) {
+  const nlohmann::json all = load_fixture(fixture);
   for (const auto& entry : all.at(group)) {
     if (entry.at("name") == name) return numbers<uint8_t>(entry.at("file"));
   }
   throw std::runtime_error("no fixture file " + name);
+}
+
+// Of make_pillow.py, e.g. ("decode", "images", "jpeg_420"), and of make_formats.py, e.g. ("dicom", "dicom_16").
+inline std::vector<uint8_t> pillow_file(const std::string& fixture, const std::string& group, const std::string& name) {
+  return file_in("pillow/" + fixture + ".json", group, name);
+}
+inline std::vector<uint8_t> formats_file(const std::string& group, const std::string& name) {
+  return file_in("formats.json", group, name);
 }
 inline std::vector<uint8_t> pillow_image(const std::string& name) {
   return pillow_file("decode", "images", name);

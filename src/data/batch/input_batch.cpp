@@ -75,7 +75,7 @@ at::Tensor InputBatch::in_boxes(int64_t begin, int64_t end) const {
 
 at::Tensor InputBatch::input(int64_t begin, int64_t end, const NormalizeConfig& config, at::ScalarType type) const {
   if (!mixes_.defined()) return normalize_images(images_.narrow(0, begin, end - begin), max_value_, config, type);
-  if (config.mode == NormalizeMode::kFixed && use_fused(images_) && can_normalize_pixels(images_)) {
+  if (acts_per_pixel(config.mode) && use_fused(images_) && can_normalize_pixels(images_)) {
     return augment_pixels(images_, mixes_.narrow(0, begin, end - begin), colors_, max_value_, config.mean, config.std, type);
   }
   return mixed_with_tensor_operations(begin, end, config, type);
@@ -96,7 +96,7 @@ at::Tensor InputBatch::mixed_with_tensor_operations(int64_t begin, int64_t end, 
 
 bool changes_colors(at::Device device, const NormalizeConfig& config, int64_t channels) {
   const at::Tensor none = at::empty({0, 1, 1, channels}, at::TensorOptions(device).dtype(at::kByte));
-  return device.is_cuda() && config.mode == NormalizeMode::kFixed && use_fused(none) && can_normalize_pixels(none);
+  return device.is_cuda() && acts_per_pixel(config.mode) && use_fused(none) && can_normalize_pixels(none);
 }
 
 }  // namespace tessera

@@ -52,7 +52,7 @@ TEST(InputBatch, MixesNormalisedImagesInEveryMode) {
   const Batch batch = mixed_batch();
   const InputBatch input(batch, at::kCPU);
   for (const NormalizeMode mode : {NormalizeMode::kFixed, NormalizeMode::kPerImage, NormalizeMode::kPercentile}) {
-    const NormalizeConfig config{.mode = mode};
+    const NormalizeConfig config{.mode = mode, .low_value = {}, .high_value = {}};
     const at::Tensor each = normalize_images(batch.images, 255, config, at::kDouble);
     const at::Tensor x = input.input(0, 2, config, at::kDouble);
     EXPECT_TRUE(x.is_contiguous(at::MemoryFormat::ChannelsLast));

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "core/error.h"
 #include "kernels/common/fused.h"
 #include "kernels/pixels/normalize_pixels.h"
 #include "tensor/upload.h"
@@ -16,24 +17,22 @@ at::Tensor per_channel(const std::vector<double>& values, const at::Tensor& like
 
 }  // namespace
 
-at::Tensor normalize_images(const at::Tensor& images, float max_value, const NormalizeConfig& config, at::ScalarType type) {
+at::Tensor normalize_images(const at::Tensor& images, float max_value, const NormalizeConfig& config, at::ScalarType type,
+                            ImageStatistics statistics) {
+  TSR_CHECK(
+      config.mode != NormalizeMode::kRange || max_value == 1,
+      "images of data.normalize.mode=range must come through make_pipeline, which scales them; these have the range 0..{}",
+      max_value);
   const at::ScalarType compute = type == at::kDouble ? at::kDouble : at::kFloat;
   const bool fused = use_fused(images) && can_normalize_pixels(images);
-  if (fused && config.mode == NormalizeMode::kFixed) return normalize_pixels(images, max_value, config.mean, config.std, type);
+  if (fused && acts_per_pixel(config.mode)) return normalize_pixels(images, max_value, config.mean, config.std, type);
   at::Tensor x = images.to(compute);
+  if (!statistics.defined()) statistics = image_statistics(images, images.size(3), max_value, config, compute);
   if (config.mode == NormalizeMode::kPerImage) {
-    const at::Tensor flat = x.flatten(1);
-    const at::Tensor mean = flat.mean(1).view({-1, 1, 1, 1}), std = flat.std(1).clamp_min(1e-6 * max_value).view({-1, 1, 1, 1});
-    x = (x - mean) / std;
+    x = (x - statistics.shift) / statistics.range;
   } else {
     if (config.mode == NormalizeMode::kPercentile) {
-      // Order statistics rather than interpolated quantiles: exact, any size, one sort.
-      const at::Tensor sorted = std::get<0>(x.flatten(1).sort(1));
-      const auto at_share = [&](double share) {
-        return sorted.select(1, static_cast<int64_t>(share * static_cast<double>(sorted.size(1) - 1))).view({-1, 1, 1, 1});
-      };
-      const at::Tensor low = at_share(config.low), high = at_share(config.high);
-      x = ((x - low) / (high - low).clamp_min(1e-6 * max_value)).clamp_(0, 1);
+      x = ((x - statistics.shift) / statistics.range).clamp_(0, 1);
     } else {
       x = x / max_value;
     }

@@ -31,17 +31,18 @@ fs::path folder_of(const fs::path& root, const std::string& given, const std::st
 DatasetPtr make_ade20k(const DataConfig& config, Split split) {
   const SplitConfig& own = split_of(config, split);
   const fs::path root = challenge_root(config, own);
-  const std::string part = split == Split::kTrain ? "training" : "validation";
+  const std::string part = split == Split::kTrain ? "training" : split == Split::kVal ? "validation" : "testing";
   const std::string key = fmt::format("data.{}.", name_of(split));
   const fs::path images = folder_of(root, own.images, "images/" + part, key + "images");
-  const std::vector<FilePair> pairs = match_pairs(images, folder_of(root, own.masks, "annotations/" + part, key + "masks"));
-  const std::vector<size_t> listed = listed_samples(own.list, root, names_of(pairs, &FilePair::stem));
+  MatchedPairs found =
+      match_pairs({.images = images, .masks = folder_of(root, own.masks, "annotations/" + part, key + "masks")});
+  const std::vector<size_t> listed = listed_samples(own.list, root, names_of(found.pairs, &FilePair::stem));
 
   LabelConfig rules;
   rules.offset = -1;
-  return std::make_shared<PairDataset>(pick(pairs, listed, own.count),
-                                       make_class_table(config, ade20k_names(), ade20k_palette()), rules,
-                                       decode_options(config));
+  return std::make_shared<PairDataset>(
+      pick(std::move(found.pairs), listed, own.count), make_class_table(config, ade20k_names(), ade20k_palette()), rules,
+      decode_options(config), DataOrigin{.text = images.lexically_relative(root).string(), .notes = std::move(found.notes)});
 }
 
 }  // namespace tessera

@@ -34,6 +34,9 @@ std::optional<int> class_count(const DataConfig& config) {
 
 std::vector<std::string> pair_class_names(const DataConfig& config) {
   if (!config.classes.empty()) return config.classes;
+  TSR_CHECK_USAGE(
+      !config.labels.multi,
+      "set data.classes: with data.labels.multi they name the folders or endings of the masks, e.g. [cell, nucleus]");
   TSR_CHECK_USAGE(config.labels.binary,
                   "set data.classes: the class names in order of their label, e.g. [background, nucleus]");
   return {"background", "foreground"};

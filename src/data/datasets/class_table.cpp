@@ -1,7 +1,10 @@
 #include "data/datasets/class_table.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <limits>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/json_text.h"
@@ -22,6 +25,15 @@ void refuse_duplicates(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::optional<int16_t> background_class(const std::vector<std::string>& names, bool binary_masks) {
+  constexpr std::array<std::string_view, 6> kNames = {"background", "bg", "void", "unlabelled", "unlabeled", "other"};
+  if (names.empty()) return std::nullopt;
+  if (binary_masks && names.size() == 2) return 0;
+  std::string name = names[0];
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ? std::optional<int16_t>(0) : std::nullopt;
+}
+
 ClassTable make_class_table(const DataConfig& config, std::vector<std::string> names, std::vector<Color> known_palette) {
   TSR_CHECK_USAGE(config.classes.empty() || config.classes.size() == names.size(),
                   "data.classes has {} names, but this data has {} classes; give one name per class or leave data.classes out",
@@ -30,10 +42,13 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
   TSR_CHECK_USAGE(names.size() <= static_cast<size_t>(std::numeric_limits<int16_t>::max()),
                   "{} classes; at most {} are possible", names.size(), std::numeric_limits<int16_t>::max());
   ClassTable table;
+  table.multi_label = config.labels.multi;
   table.names = config.classes.empty() ? std::move(names) : config.classes;
   for (std::string& name : table.names) name = json_name(name);  // the form in which a checkpoint gives them back
   if (config.palette.empty()) {
-    table.palette = known_palette.empty() ? default_palette(table.size()) : std::move(known_palette);
+    // Classes that overlap have no background among them.
+    const bool has_background = !table.multi_label && background_class(table.names, config.labels.binary).has_value();
+    table.palette = known_palette.empty() ? default_palette(table.size(), has_background) : std::move(known_palette);
     return table;
   }
   TSR_CHECK_USAGE(

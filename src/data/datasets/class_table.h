@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,12 @@ namespace tessera {
 
 // `names` as the config wants them shown: data.classes renames them, data.palette recolours them (both must then have one
 // entry per class). `known_palette` may be empty: the fixed default palette.
+// Class 0 without known colours is black where it is a background: see background_class.
 ClassTable make_class_table(const DataConfig& config, std::vector<std::string> names, std::vector<Color> known_palette = {});
+
+// The class that is no object and is not outlined: class 0 where it is called background, bg, void, unlabelled or other (in any
+// case of letters), or where masks are binary and there are two classes. None where class 0 is a class like the others, such as
+// sky.
+std::optional<int16_t> background_class(const std::vector<std::string>& names, bool binary_masks);
 
 }  // namespace tessera

@@ -48,5 +48,18 @@ TEST(ClassTable, LengthsMustMatch) {
   EXPECT_THROW(make_class_table(config, {"a", "b"}), UsageError);
 }
 
+TEST(ClassTable, ClassZeroIsBlackOnlyWhereItIsBackground) {
+  const Color black{0, 0, 0};
+  DataConfig config;
+  EXPECT_EQ(make_class_table(config, {"Background", "cell"}).palette[0], black);
+  EXPECT_NE(make_class_table(config, {"sky", "road"}).palette[0], black);
+  EXPECT_EQ(make_class_table(config, {"sky", "road"}).palette[0], make_class_table(config, {"void", "road"}).palette[1]);
+  config.labels.binary = true;
+  EXPECT_EQ(make_class_table(config, {"soil", "root"}).palette[0], black);
+  EXPECT_EQ(background_class({"a", "b", "c"}, true), std::nullopt);
+  EXPECT_EQ(background_class({"BG", "b", "c"}, false), 0);
+  EXPECT_EQ(background_class({}, false), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include "data/datasets/coco.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -8,16 +9,17 @@
 #include "core/printable.h"
 #include "data/datasets/char_reader.h"
 #include "data/datasets/class_table.h"
+#include "data/datasets/coco_files.h"
 #include "data/datasets/coco_outline.h"
+#include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/sample_list.h"
 
 namespace tessera {
 namespace {
 
-// All outlines of an image are kept until they are painted in order, 256 MiB of them at most. A field of 10,000 nuclei of 30
-// columns each has 300,000 runs.
-constexpr size_t kMaxRuns = size_t{1} << 24;
+// How often the outlines of an image may paint each of its pixels, on average; small images may have many that overlap.
+constexpr int64_t kMaxLayers = 64, kUsualPixels = int64_t{1} << 20;
 
 // By the text alone: links that are in the folder are its owner's business. A file in the same format from elsewhere could else
 // put any picture of this machine into a report.
@@ -28,27 +30,75 @@ bool stays_below(const fs::path& root, const fs::path& name) {
   return std::mismatch(folder.begin(), std::prev(folder.end()), name.begin(), name.end()).first == std::prev(folder.end());
 }
 
+// Whether val is a part of train's file: all is left to be found, and there is no file for val.
+bool is_held_out(const DataConfig& config) {
+  return !names_files(config.train) && !names_files(config.val) && !find_coco_files(config.path, Split::kVal);
+}
+
+fs::path json_of(const DataConfig& config, Split split) {
+  const SplitConfig& own = split_of(config, split);
+  const fs::path root = root_of(config, own);
+  const std::optional<CocoFiles> found = own.masks.empty() ? find_coco_files(root, split) : std::nullopt;
+  const fs::path json =
+      found ? found->json
+            : root / (own.masks.empty() ? fmt::format("annotations/instances_{}2017.json", name_of(split)) : own.masks);
+  TSR_CHECK(fs::is_regular_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON", json.string(),
+            name_of(split));
+  return json;
+}
+
+// The folder that the config names, else the first of the usual ones that holds one of the first images.
+fs::path image_folder(const DataConfig& config, Split split, const fs::path& json, const std::vector<CocoImage>& images) {
+  constexpr size_t kLookedAt = 16;  // single files may be missing
+  const SplitConfig& own = split_of(config, split);
+  const fs::path root = root_of(config, own);
+  if (!own.images.empty()) {
+    TSR_CHECK(fs::is_directory(root / own.images), "no such folder: {}; set data.path or data.{}.images",
+              (root / own.images).string(), name_of(split));
+    return root / own.images;
+  }
+  for (const fs::path& folder : coco_image_folders(root, json, split)) {
+    for (size_t i = 0; i < std::min(images.size(), kLookedAt); ++i) {
+      std::error_code error;
+      if (fs::exists(folder / images[i].file_name, error)) return folder;
+    }
+  }
+  fail("no folder below {} holds the images of {} (the first is {}); set data.path or data.{}.images", root.string(),
+       json.string(), printable(images[0].file_name), name_of(split));
+}
+
 }  // namespace
 
 CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config.coco), options_(decode_options(config)) {
-  const SplitConfig& own = split_of(config, split);
+  const bool held_out = split == Split::kVal && is_held_out(config);
+  const Split source = held_out ? Split::kTrain : split;
+  const SplitConfig& own = split_of(config, source);
   const fs::path root = root_of(config, own);
   root_ = root;
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
-  const std::string year = fmt::format("{}2017", name_of(split));
-  images_ = root / (own.images.empty() ? year : own.images);
-  json_ = root / (own.masks.empty() ? "annotations/instances_" + year + ".json" : own.masks);
-  TSR_CHECK(fs::is_directory(images_), "no such folder: {}; set data.path or data.{}.images", images_.string(), name_of(split));
-  TSR_CHECK(fs::is_regular_file(json_), "no such file: {}; set data.path or data.{}.masks to the instances JSON",
-            json_.string(), name_of(split));
-
+  json_ = json_of(config, source);
   CocoFile file = read_coco_file(json_);
   TSR_CHECK(!file.images.empty(), "{} lists no images", json_.string());
+  images_ = image_folder(config, source, json_, file.images);
   class_map_ = map_coco_classes(config_, file.categories);
   classes_ = make_class_table(config, class_map_.names);
   gather(std::move(file));
-  const std::vector<size_t> listed = listed_samples(own.list, root, names_of(items_, &Item::id));
-  items_ = pick(std::move(items_), listed, own.count);
+  choose(config, split, held_out);
+}
+
+// The samples of the file that are the split's.
+void CocoDataset::choose(const DataConfig& config, Split split, bool held_out) {
+  const Split source = held_out ? Split::kTrain : split;
+  const std::vector<std::string> names = names_of(items_, &Item::id);
+  std::vector<size_t> chosen = listed_samples(split_of(config, source).list, root_, names);
+  origin_.text = json_.lexically_relative(root_).generic_string();
+  if (held_out || (split == Split::kTrain && is_held_out(config))) {
+    const size_t pool = chosen.size();
+    const std::vector<bool> for_val = draw_held_out(config, chosen, names);
+    std::erase_if(chosen, [&](size_t i) { return for_val[i] != held_out; });
+    if (held_out) origin_.text = held_out_text(config, chosen.size(), pool);
+  }
+  items_ = pick(std::move(items_), chosen, split_of(config, split).count);
 }
 
 // Sorts the annotations to their images.
@@ -56,10 +106,16 @@ void CocoDataset::gather(CocoFile file) {
   std::unordered_map<int64_t, size_t> position;
   for (size_t i = 0; i < file.images.size(); ++i) {
     CocoImage& image = file.images[i];
-    const auto [place, is_new] = position.emplace(image.id, i);
-    TSR_CHECK(is_new, "{}: images '{}' and '{}' have the same id {}", json_.string(), items_[place->second].image.file_name,
-              image.file_name, image.id);
     std::string id = fs::path(image.file_name).replace_extension().generic_string();
+    if (image.file_name.empty()) id = fmt::format("images[{}]", i);
+    if (image.id >= 0) {
+      const auto [place, is_new] = position.emplace(image.id, i);
+      if (!is_new) {  // whose annotations are whose cannot be told
+        CocoImage& first = items_[place->second].image;
+        image.fault = first.fault = fmt::format("images '{}' and '{}' have the same id {}", printable(first.file_name),
+                                                printable(image.file_name), image.id);
+      }
+    }
     items_.push_back({std::move(id), std::move(image), 0, 0});
   }
   annotations_ = std::move(file.annotations);
@@ -69,6 +125,9 @@ void CocoDataset::gather(CocoFile file) {
   if (first != annotations_.end()) {
     const CocoAnnotation lonely = *first;
     std::erase_if(annotations_, is_lonely);
+    TSR_CHECK(!annotations_.empty(),
+              "{}: no annotation belongs to an image that the file lists; the first is annotation {} with image_id {}",
+              json_.string(), lonely.id, lonely.image_id);
     log_warn(
         "{}: {} of {} annotations belong to images that the file does not list and are left out; the first is annotation {} "
         "with image_id {}",
@@ -92,20 +151,23 @@ LabelMap CocoDataset::draw(const Item& item) const {
     int16_t label;
   };
   std::vector<Layer> layers;
-  size_t num_runs = 0;
+  OutlineBudget budget;
+  const int64_t pixels = int64_t{item.image.size.height} * item.image.size.width;
+  int64_t unpainted = kMaxLayers * std::max(pixels, kUsualPixels);
   for (size_t i = item.begin; i < item.end; ++i) {
     const CocoAnnotation& annotation = annotations_[i];
     try {
+      TSR_CHECK(annotation.fault.empty(), "{}", annotation.fault);
       TSR_CHECK(annotation.length > 0, "it has no segmentation");
       const auto label = class_map_.of_category.find(annotation.category_id);
       TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", annotation.category_id);
-      std::vector<PixelRun> runs = outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size);
-      num_runs += runs.size();
-      TSR_CHECK(
-          num_runs <= kMaxRuns,
-          "with it the outlines of the image have more than {} runs of pixels; it is damaged, or was made to fill the memory",
-          kMaxRuns);
-      const double area = annotation.area >= 0 ? annotation.area : static_cast<double>(area_of(runs));
+      std::vector<PixelRun> runs =
+          outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size, budget);
+      const int64_t painted = area_of(runs);
+      unpainted -= painted;
+      TSR_CHECK(unpainted >= 0, "with it the outlines cover the image more than {} times; they were made to be slow",
+                kMaxLayers);
+      const double area = annotation.area >= 0 ? annotation.area : static_cast<double>(painted);
       const bool hidden = annotation.crowd && !config_.crowds;
       layers.push_back({std::move(runs), area, hidden ? kIgnoreLabel : label->second});
     } catch (const Error& error) {
@@ -115,18 +177,20 @@ LabelMap CocoDataset::draw(const Item& item) const {
   if (config_.order == PaintOrder::kLargestFirst) {
     std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) { return a.area > b.area; });
   }
-  LabelMap labels(item.image.size.height, item.image.size.width, class_map_.unpainted);
-  for (const Layer& layer : layers) paint_runs(labels, layer.runs, layer.label);
-  return labels;
+  std::vector<int16_t> columns(static_cast<size_t>(pixels), class_map_.unpainted);
+  for (const Layer& layer : layers) paint_runs(columns, layer.runs, layer.label);
+  return label_map(columns, item.image.size);
 }
 
 fs::path CocoDataset::image_file(int64_t index) const {
   const fs::path name = items_.at(static_cast<size_t>(index)).image.file_name;
+  if (name.empty()) return {};
   return config_.allow_outside || stays_below(root_, name) ? images_ / name : fs::path();
 }
 
 Sample CocoDataset::get(int64_t index) const {
   const Item& item = items_.at(static_cast<size_t>(index));
+  if (!item.image.fault.empty()) throw BadSample(item.id, fmt::format("{}: {}", json_.string(), item.image.fault));
   const fs::path path = image_file(index);
   if (path.empty())
     throw BadSample(item.id, fmt::format("{}: its file_name '{}' leads out of {}; if that is meant, set "

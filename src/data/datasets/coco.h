@@ -12,8 +12,9 @@
 namespace tessera {
 
 // COCO instances drawn as class masks, for COCO itself and for any file in its format. Images come from
-// data.<split>.images (default train2017 or val2017), instances from data.<split>.masks (default
-// annotations/instances_train2017.json or ..._val2017.json). Every image of the file is a sample, also one without objects.
+// data.<split>.images, instances from data.<split>.masks; what is not named is found (data/datasets/coco_files.h). Where
+// train and val name nothing and there is no file for val, val is data.val_share of train's images. Every image of the file is
+// a sample, also one without objects.
 class CocoDataset : public Dataset {
  public:
   CocoDataset(const DataConfig& config, Split split);
@@ -22,6 +23,7 @@ class CocoDataset : public Dataset {
   Sample get(int64_t index) const override;
   std::string id(int64_t index) const override { return items_.at(static_cast<size_t>(index)).id; }
   const ClassTable& classes() const override { return classes_; }
+  const DataOrigin& origin() const override { return origin_; }
   // Empty for a file_name that leads out of the data folder, unless data.coco.allow_outside.
   fs::path image_file(int64_t index) const override;
 
@@ -35,6 +37,7 @@ class CocoDataset : public Dataset {
   };
 
   void gather(CocoFile file);
+  void choose(const DataConfig& config, Split split, bool held_out);
   LabelMap draw(const Item& item) const;
 
   fs::path root_;
@@ -46,6 +49,7 @@ class CocoDataset : public Dataset {
   ClassTable classes_;
   std::vector<CocoAnnotation> annotations_;  // grouped by image, in the file's order within one
   std::vector<Item> items_;
+  DataOrigin origin_;
 };
 
 }  // namespace tessera

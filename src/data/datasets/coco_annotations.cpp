@@ -26,14 +26,14 @@ class Handler final : public nlohmann::json_sax<Json> {
     return number(static_cast<double>(value), static_cast<int64_t>(value));
   }
   bool number_float(number_float_t value, const string_t& text) override {
-    if (depth_ == kEntry && is_id() && value != std::floor(value)) fail_id(text);
+    if (depth_ == kEntry && is_id() && value != std::floor(value)) return refuse_id(text);
     return number(value);
   }
   bool binary(binary_t&) override { return true; }
 
   bool string(string_t& value) override {
     if (depth_ != kEntry) return true;
-    if (is_id()) fail_id(fmt::format("\"{}\", a string", value));
+    if (is_id()) return refuse_id(fmt::format("\"{}\", a string", value));
     if (section_ == "images" && key_ == "file_name") image_.file_name = value;
     if (section_ == "categories" && key_ == "name") category_.name = value;
     if (section_ == "categories" && key_ == "supercategory") category_.supercategory = value;
@@ -100,11 +100,19 @@ class Handler final : public nlohmann::json_sax<Json> {
            (section_ == "annotations" && (key_ == "image_id" || key_ == "category_id"));
   }
 
-  [[noreturn]] void fail_id(const std::string& what) const {
+  bool refuse_id(const std::string& what) {
     const size_t place = section_ == "images"        ? out_.images.size()
                          : section_ == "annotations" ? out_.annotations.size()
                                                      : out_.categories.size();
-    fail("{}: {}[{}].{} is {}: expected a whole number", path_, section_, place, key_, what);
+    const std::string fault = fmt::format("{}[{}].{} is {}: expected a whole number", section_, place, key_, what);
+    if (section_ == "categories") fail("{}: {}", path_, fault);
+    note(section_ == "images" ? image_.fault : annotation_.fault, fault);
+    return true;
+  }
+
+  // The first fault of an entry is what is told.
+  static void note(std::string& fault, const std::string& text) {
+    if (fault.empty()) fault = text;
   }
 
   // The nearest whole number that fits: sizes beyond every image stay so, and are told of where the image is used.
@@ -137,14 +145,15 @@ class Handler final : public nlohmann::json_sax<Json> {
 
   void keep_entry() {
     if (section_ == "images") {
-      TSR_CHECK(image_.id >= 0, "{}: image {} has no 'id'", path_, out_.images.size());
-      TSR_CHECK(!image_.file_name.empty(), "{}: image {} has no 'file_name'", path_, image_.id);
-      TSR_CHECK(image_.size.height > 0 && image_.size.width > 0, "{}: image {} lacks 'height' or 'width'", path_, image_.id);
+      if (image_.id < 0) note(image_.fault, fmt::format("image {} has no 'id'", out_.images.size()));
+      if (image_.file_name.empty()) note(image_.fault, fmt::format("image {} has no 'file_name'", image_.id));
+      if (image_.size.height <= 0 || image_.size.width <= 0)
+        note(image_.fault, fmt::format("image {} lacks 'height' or 'width'", image_.id));
       out_.images.push_back(std::move(image_));
     } else if (section_ == "annotations") {
-      TSR_CHECK(annotation_.id >= 0, "{}: annotation {} has no 'id'", path_, out_.annotations.size());
-      TSR_CHECK(annotation_.image_id >= 0, "{}: annotation {} has no 'image_id'", path_, annotation_.id);
-      TSR_CHECK(annotation_.category_id >= 0, "{}: annotation {} has no 'category_id'", path_, annotation_.id);
+      if (annotation_.id < 0) note(annotation_.fault, fmt::format("annotation {} has no 'id'", out_.annotations.size()));
+      if (annotation_.category_id < 0)
+        note(annotation_.fault, fmt::format("annotation {} has no 'category_id'", annotation_.id));
       out_.annotations.push_back(annotation_);
     } else if (section_ == "categories") {
       TSR_CHECK(category_.id >= 0 && !category_.name.empty(), "{}: category {} lacks 'id' or 'name'", path_,

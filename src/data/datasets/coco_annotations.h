@@ -12,6 +12,7 @@ struct CocoImage {
   int64_t id = -1;
   std::string file_name;
   Size size;
+  std::string fault;  // why it cannot be used; empty: it can
 };
 
 struct CocoCategory {
@@ -30,6 +31,7 @@ struct CocoAnnotation {
   bool crowd = false;
   int64_t offset = 0;
   int64_t length = 0;  // 0: no segmentation
+  std::string fault;   // why its image cannot be used; empty: it can
 };
 
 struct CocoFile {
@@ -39,7 +41,8 @@ struct CocoFile {
 };
 
 // Reads an instances file as a stream. Throws Error, naming the file, for broken JSON (with the position), for a missing
-// section, and for an image, annotation or category without the keys that place it.
+// section, and for a category without the keys that place it. An image or annotation with something wrong is kept, and says
+// what: one entry must not cost the others.
 CocoFile read_coco_file(const fs::path& path);
 
 }  // namespace tessera

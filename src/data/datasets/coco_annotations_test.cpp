@@ -53,13 +53,36 @@ std::string read_error(const std::string& json) {
   return message;
 }
 
+CocoFile read_lists(const std::string& images, const std::string& annotations) {
+  TempFolder folder;
+  write_file(folder / "x.json",
+             fmt::format(R"({{"images": [{}], "annotations": [{}], "categories": []}})", images, annotations));
+  return read_coco_file(folder / "x.json");
+}
+
 TEST(CocoAnnotations, IdsAreWholeNumbers) {
-  EXPECT_CONTAINS(read_error(R"({"images": [{"id": 1, "file_name": "a", "height": 1, "width": 1}, {"id": "0002"}]})"),
-                  "images[1].id is \"0002\", a string: expected a whole number");
-  EXPECT_CONTAINS(read_error(R"({"annotations": [{"id": "x"}]})"), "annotations[0].id is \"x\", a string");
-  EXPECT_CONTAINS(read_error(R"({"annotations": [{"id": 1, "image_id": "a.jpg"}]})"), "annotations[0].image_id is \"a.jpg\"");
-  EXPECT_CONTAINS(read_error(R"({"annotations": [{"category_id": 1.5}]})"), "annotations[0].category_id is 1.5: expected");
+  EXPECT_EQ(read_lists(R"({"id": 1, "file_name": "a", "height": 1, "width": 1}, {"id": "0002"})", "").images.at(1).fault,
+            "images[1].id is \"0002\", a string: expected a whole number");
+  const auto fault = [](const std::string& annotation) { return read_lists("", annotation).annotations.at(0).fault; };
+  EXPECT_CONTAINS(fault(R"({"id": "x"})"), "annotations[0].id is \"x\", a string");
+  EXPECT_CONTAINS(fault(R"({"id": 1, "image_id": "a.jpg"})"), "annotations[0].image_id is \"a.jpg\"");
+  EXPECT_CONTAINS(fault(R"({"category_id": 1.5})"), "annotations[0].category_id is 1.5: expected");
   EXPECT_CONTAINS(read_error(R"({"categories": [{"id": "3", "name": "a"}]})"), "categories[0].id is \"3\", a string");
+}
+
+TEST(CocoAnnotations, OneBadEntryCostsNoOther) {
+  const CocoFile file = read_lists(R"({"id": 5, "file_name": "a.jpg"}, {"id": 6, "height": 1, "width": 1},
+    {"file_name": "b", "height": 1, "width": 1}, {"id": 7, "file_name": "c", "height": 0, "width": 1},
+    {"id": 8, "file_name": "d", "height": 1, "width": 1})",
+                                   R"({"id": 5, "image_id": 8}, {"id": 6, "image_id": 8, "category_id": 1})");
+  ASSERT_EQ(file.images.size(), 5U);
+  EXPECT_EQ(file.images[0].fault, "image 5 lacks 'height' or 'width'");
+  EXPECT_EQ(file.images[1].fault, "image 6 has no 'file_name'");
+  EXPECT_EQ(file.images[2].fault, "image 2 has no 'id'");
+  EXPECT_EQ(file.images[3].fault, "image 7 lacks 'height' or 'width'");
+  EXPECT_EQ(file.images[4].fault, "");
+  EXPECT_EQ(file.annotations[0].fault, "annotation 5 has no 'category_id'");
+  EXPECT_EQ(file.annotations[1].fault, "");
 }
 
 TEST(CocoAnnotations, IdsOfOtherPlacesMayBeText) {
@@ -75,8 +98,6 @@ TEST(CocoAnnotations, BrokenFilesAreNamed) {
   EXPECT_CONTAINS(read_error(""), "not valid JSON");
   EXPECT_CONTAINS(read_error("{}"), "no list 'images'");
   EXPECT_CONTAINS(read_error(R"({"images": [], "categories": []})"), "no list 'annotations'");
-  EXPECT_CONTAINS(read_error(R"({"images": [{"id": 5, "file_name": "a.jpg"}]})"), "image 5 lacks 'height' or 'width'");
-  EXPECT_CONTAINS(read_error(R"({"annotations": [{"id": 5, "category_id": 1}]})"), "annotation 5 has no 'image_id'");
   EXPECT_CONTAINS(
       read_error(R"({"categories": [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}], "images": [], "annotations": []})"),
       "have the same id 1");

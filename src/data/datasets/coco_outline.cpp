@@ -10,13 +10,21 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::vector<PixelRun> polygon_runs(const Json& polygons, Size image) {
+void take_runs(OutlineBudget& budget, size_t count) {
+  TSR_CHECK(count <= budget.runs,
+            "with it the outlines of the image have more than {} runs of pixels; it is damaged, or was made to fill the memory",
+            OutlineBudget{}.runs);
+  budget.runs -= count;
+}
+
+std::vector<PixelRun> polygon_runs(const Json& polygons, Size image, OutlineBudget& budget) {
   TSR_CHECK(!polygons.empty(), "segmentation is an empty list, expected polygons");
   std::vector<PixelRun> runs;
   for (const Json& polygon : polygons) {
     TSR_CHECK(polygon.is_array(), "segmentation holds {}, expected a list of polygons, each a list of numbers",
               polygon.type_name());
-    const std::vector<PixelRun> part = fill_polygon(polygon.get<std::vector<double>>(), image);
+    const std::vector<PixelRun> part = fill_polygon(polygon.get<std::vector<double>>(), image, budget);
+    take_runs(budget, part.size());
     runs.insert(runs.end(), part.begin(), part.end());
   }
   return runs;
@@ -35,10 +43,13 @@ std::vector<PixelRun> rle_runs(const Json& rle, Size image) {
 
 }  // namespace
 
-std::vector<PixelRun> outline_runs(std::string_view json, Size image) {
+std::vector<PixelRun> outline_runs(std::string_view json, Size image, OutlineBudget& budget) {
   try {
     const Json value = Json::parse(json);
-    return value.is_array() ? polygon_runs(value, image) : rle_runs(value, image);
+    if (value.is_array()) return polygon_runs(value, image, budget);
+    std::vector<PixelRun> runs = rle_runs(value, image);
+    take_runs(budget, runs.size());
+    return runs;
   } catch (const Json::exception& error) {
     fail("segmentation cannot be read: {}", error.what());
   }

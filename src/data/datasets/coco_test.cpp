@@ -161,12 +161,24 @@ TEST_F(CocoSmall, AnnotationsWithoutAnImageAreCountedAndNamed) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
-TEST_F(CocoSmall, MissingFoldersAndDoubleIdsAreErrors) {
+TEST_F(CocoSmall, ImagesOfTheSameIdAreBadSamples) {
   json_["images"][1]["id"] = 7;
-  EXPECT_CONTAINS(message_of([&] { open(); }), "have the same id 7");
+  const CocoDataset data = open();
+  for (const int64_t index : {0, 1}) {
+    EXPECT_CONTAINS(message_of<BadSample>([&] { data.get(index); }), "have the same id 7");
+  }
+}
+
+TEST_F(CocoSmall, AFileWhoseAnnotationsAllMissTheirImagesIsRefused) {
+  for (auto& annotation : json_["annotations"]) annotation["image_id"] = "a name";
+  EXPECT_CONTAINS(message_of([&] { open(); }), "no annotation belongs to an image that the file lists");
+}
+
+TEST_F(CocoSmall, MissingFoldersAreErrors) {
   config_.train.masks = "other.json";
   EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kTrain); }), "set data.path or data.train.masks");
-  EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kVal); }), "no such folder");
+  EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kVal); }),
+                  "no such file: " + (folder_ / "annotations/instances_val2017.json").string());
 }
 
 TEST(Coco, ReadsTheRealThing) {

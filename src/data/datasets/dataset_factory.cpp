@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "data/datasets/ade20k.h"
 #include "data/datasets/coco.h"
+#include "data/datasets/coco_files.h"
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
 
@@ -27,6 +28,16 @@ DatasetPtr make_dataset(const DataConfig& config, Split split) {
     case SourceType::kSynthetic: return std::make_shared<SyntheticDataset>(config, split);
   }
   fail("unknown data.type {}", static_cast<int>(config.type));
+}
+
+DatasetPtr make_test_set(const DataConfig& config) {
+  const SplitConfig& test = config.test;
+  const bool named = names_files(test) || test.count > 0;
+  const bool found = config.type == SourceType::kPairs ||
+                     (config.type == SourceType::kCoco && find_coco_files(root_of(config, test), Split::kTest).has_value());
+  if (!named && !found) return nullptr;
+  DatasetPtr set = make_dataset(config, Split::kTest);
+  return set->size() > 0 ? set : nullptr;
 }
 
 }  // namespace tessera

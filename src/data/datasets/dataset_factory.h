@@ -9,4 +9,7 @@ namespace tessera {
 // the source cannot be opened; single samples that cannot be read show up later, as BadSample from `get`.
 DatasetPtr make_dataset(const DataConfig& config, Split split);
 
+// The test split where the config names or the data has one, else null. It is only ever told of and measured on.
+DatasetPtr make_test_set(const DataConfig& config);
+
 }  // namespace tessera

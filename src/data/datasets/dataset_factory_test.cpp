@@ -16,6 +16,17 @@ TEST(DatasetFactory, MakesSyntheticDataWithoutAnyFile) {
   EXPECT_EQ(data->get(39).id, data->id(39));
 }
 
+TEST(DatasetFactory, ASyntheticTestSplitHasImagesOfItsOwnAndIsThereWhereAskedFor) {
+  DataConfig config;
+  config.type = SourceType::kSynthetic;
+  EXPECT_EQ(make_test_set(config), nullptr);
+  config.test.count = 2;
+  const DatasetPtr test = make_test_set(config);
+  ASSERT_NE(test, nullptr);
+  EXPECT_EQ(test->size(), 2);
+  EXPECT_NE(test->get(0).image.bytes(), make_dataset(config, Split::kVal)->get(0).image.bytes());
+}
+
 TEST(DatasetFactory, LabelRulesWithoutEffectAreRefused) {
   std::vector<LabelConfig> rules(5);
   rules[0].binary = true;

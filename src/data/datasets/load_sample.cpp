@@ -1,11 +1,16 @@
 #include "data/datasets/load_sample.h"
 
+#include "data/decode/class_channels.h"
 #include "data/decode/label_rules.h"
 #include "data/decode/mask.h"
 
 namespace tessera {
 
 namespace {
+
+// Images are decoded to 4 GiB at most, and no format makes them larger than that by much; a sparse file of any size is made in
+// no time.
+constexpr uint64_t kMostFileBytes = uint64_t{5} << 30;
 
 // `error` as a BadSample whose reason names `name` (once).
 [[noreturn]] void throw_bad_sample(const std::string& id, const std::string& name, const Error& error) {
@@ -16,7 +21,7 @@ namespace {
 
 std::vector<uint8_t> read_sample_file(const std::string& id, const fs::path& path) {
   try {
-    return read_bytes(path);
+    return read_bytes(path, kMostFileBytes);
   } catch (const Error& error) {
     throw_bad_sample(id, path.string(), error);
   }
@@ -29,6 +34,7 @@ DecodeOptions decode_options(const DataConfig& config) {
   options.channels = static_cast<int>(config.channels);
   options.exif_orientation = config.exif_orientation;
   options.max_pixels = static_cast<uint64_t>(config.max_pixels);
+  options.stack = stack_choice(config.image);
   return options;
 }
 
@@ -61,6 +67,16 @@ LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, cons
 LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
                      const DecodeOptions& options) {
   return load_labels(id, read_sample_file(id, path), path.string(), rules, num_classes, options);
+}
+
+LabelMap load_class_channels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
+                             const DecodeOptions& options) {
+  const std::vector<uint8_t> bytes = read_sample_file(id, path);
+  try {
+    return decode_class_channels(bytes, rules, num_classes, options.exif_orientation, options.max_pixels);
+  } catch (const Error& error) {
+    throw_bad_sample(id, path.string(), error);
+  }
 }
 
 void check_mask_size(const Sample& sample, Size mask, const std::string& image_name, const std::string& labels_name) {

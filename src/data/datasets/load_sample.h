@@ -25,6 +25,10 @@ LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, cons
 LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
                      const DecodeOptions& options);
 
+// The labels of a file with a channel for each class: see decode_class_channels.
+LabelMap load_class_channels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
+                             const DecodeOptions& options);
+
 // Throws BadSample unless a mask of the size `mask` fits the sample's image; the names are as for attach_labels. For masks
 // that are drawn: what a file says about their size is compared before memory is taken for them.
 void check_mask_size(const Sample& sample, Size mask, const std::string& image_name, const std::string& labels_name);

@@ -1,33 +1,72 @@
 #include "data/datasets/pair_matching.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 
 #include "core/error.h"
-#include "core/log.h"
+#include "core/name_list.h"
+#include "core/plural.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::array<std::string_view, 5> kExtensions = {".jpg", ".jpeg", ".png", ".tif", ".tiff"};
-constexpr std::array<std::string_view, 6> kMaskEndings = {"", "_mask", "_label", "_seg", "_segmentation", "-mask"};
+// Other names say nothing; the format of a file is found by its first bytes.
+constexpr std::array<std::string_view, 12> kExtensions = {".jpg",  ".jpeg", ".png", ".tif", ".tiff", ".bmp",
+                                                          ".webp", ".jp2",  ".j2k", ".jpx", ".npy",  ".dcm"};
+// What a mask's name has behind its image's. _L is CamVid's.
+constexpr std::array<std::string_view, 11> kMaskEndings = {
+    "", "_mask", "_label", "_seg", "_segmentation", "-mask", "_masks", "_labels", "_gt", "_GT", "_L"};
+// Files that lie beside images and are none; nobody misses them.
+constexpr std::array<std::string_view, 14> kCompanions = {"",     ".txt",  ".md",   ".json", ".xml", ".csv", ".tsv",
+                                                          ".yml", ".yaml", ".html", ".db",   ".ini", ".lst", ".log"};
+constexpr std::string_view kOme = ".ome";
 constexpr size_t kNamesShown = 3;
 
-using FilesByStem = std::map<std::string, fs::path>;
-
-FilesByStem files_by_stem(const fs::path& folder, std::string_view what) {
-  FilesByStem found;
-  for (const fs::path& file : list_files(folder)) {
-    if (!is_image_file(file)) continue;
-    fs::path stem = file.lexically_relative(folder);
-    stem.replace_extension();
-    const auto [place, is_new] = found.emplace(stem.generic_string(), file);
-    TSR_CHECK(is_new, "two {}s have the stem '{}': {} and {}; remove or rename one", what, stem.generic_string(),
-              place->second.string(), file.string());
+std::string extension_of(const fs::path& file) {
+  const std::string name = lower(file.filename().string());
+  for (const std::string_view two : {".nii.gz", ".ome.zarr"}) {
+    if (name.ends_with(two)) return std::string(two);
   }
-  TSR_CHECK(!found.empty(), "no {}s below {}: expected files ending in jpg, jpeg, png, tif or tiff", what, folder.string());
+  return lower(file.extension().string());
+}
+
+std::string stem_below(const fs::path& folder, const fs::path& file, const std::string& extension) {
+  const std::string name = file.lexically_relative(folder).generic_string();
+  return name.substr(0, name.size() - extension.size());
+}
+
+std::string unread_text(const FolderFiles& files) {
+  std::vector<std::string> parts;
+  for (const auto& [extension, count] : files.unread) parts.push_back(fmt::format("{} {}", count, extension));
+  return name_list(parts);
+}
+
+}  // namespace
+
+FolderFiles files_by_stem(const fs::path& folder, const std::string& ending, std::string_view what) {
+  FolderFiles found;
+  for (const fs::path& file : list_files(folder)) {
+    const std::string extension = extension_of(file);
+    std::string stem = stem_below(folder, file, extension);
+    if (!stem.ends_with(ending)) continue;
+    stem.resize(stem.size() - ending.size());
+    if (!is_image_file(file)) {
+      if (std::find(kCompanions.begin(), kCompanions.end(), extension) != kCompanions.end()) continue;
+      found.unread_stems.insert(stem);
+      ++found.unread[extension];
+      continue;
+    }
+    const auto [place, is_new] = found.read.emplace(stem, file);
+    TSR_CHECK(is_new, "two {}s have the stem '{}': {} and {}; remove or rename one", what, stem, place->second.string(),
+              file.string());
+  }
+  TSR_CHECK(!found.read.empty(), "no {}s below {}: expected files ending in {}{}{}", what, folder.string(),
+            ending.empty() ? "" : ending + " and ", image_extensions(),
+            found.unread.empty() ? "" : fmt::format("; found {}, which are not read: convert them", unread_text(found)));
   return found;
 }
 
@@ -41,11 +80,24 @@ std::string first_names(const FilesByStem& files) {
   return text;
 }
 
-// The stem of the mask for `stem`, or "". Two candidates are an error: guessing would train on the wrong one.
+namespace {
+
+// a.ome.tif is an OME-TIFF, whose mask may be called a.png.
+std::string without_ome(const std::string& stem) {
+  return stem.ends_with(kOme) ? stem.substr(0, stem.size() - kOme.size()) : stem;
+}
+
+}  // namespace
+
 std::string find_mask(const std::string& stem, const FilesByStem& masks) {
-  std::string found;
+  std::set<std::string> candidates;
   for (std::string_view ending : kMaskEndings) {
-    const std::string candidate = stem + std::string(ending);
+    candidates.insert(stem + std::string(ending));
+    candidates.insert(without_ome(stem) + std::string(ending));
+    candidates.insert(without_ome(stem) + std::string(ending) + std::string(kOme));
+  }
+  std::string found;
+  for (const std::string& candidate : candidates) {
     if (!masks.contains(candidate)) continue;
     TSR_CHECK(found.empty(), "image '{}' has two masks: {} and {}; remove one", stem, masks.at(found).string(),
               masks.at(candidate).string());
@@ -53,6 +105,8 @@ std::string find_mask(const std::string& stem, const FilesByStem& masks) {
   }
   return found;
 }
+
+namespace {
 
 // In a folder that holds both, a file is a mask if it is another file's stem plus an ending.
 FilesByStem take_masks_out(FilesByStem& images) {
@@ -68,42 +122,90 @@ FilesByStem take_masks_out(FilesByStem& images) {
   return masks;
 }
 
-void warn_about_lonely_masks(const FilesByStem& masks, const std::set<std::string>& used, const fs::path& folder) {
+// Whether an image of the mask is there, in a format that is not read: then the format is to blame, not the image.
+bool image_is_unread(const std::string& mask, const std::set<std::string>& unread_images) {
+  return std::any_of(kMaskEndings.begin(), kMaskEndings.end(), [&](std::string_view ending) {
+    return mask.ends_with(ending) && unread_images.contains(mask.substr(0, mask.size() - ending.size()));
+  });
+}
+
+void note_lonely_masks(const FilesByStem& masks, const std::set<std::string>& used, const FolderFiles& images,
+                       const fs::path& folder, std::vector<std::string>& notes) {
   FilesByStem lonely;
   for (const auto& mask : masks) {
-    if (!used.contains(mask.first)) lonely.insert(mask);
+    if (!used.contains(mask.first) && !image_is_unread(mask.first, images.unread_stems)) lonely.insert(mask);
   }
   if (lonely.empty()) return;
-  log_warn("{} of {} masks in {} have no image and are left out: {}", lonely.size(), masks.size(), folder.string(),
-           first_names(lonely));
+  notes.push_back(fmt::format("{} of {} masks in {} have no image and are left out: {}", lonely.size(), masks.size(),
+                              folder.string(), first_names(lonely)));
+}
+
+void note_unread_files(const FolderFiles& files, const fs::path& folder, std::vector<std::string>& notes) {
+  if (files.unread.empty()) return;
+  size_t count = 0;
+  for (const auto& [extension, number] : files.unread) count += number;
+  notes.push_back(fmt::format("{} {} in {} are skipped, as their format is not read ({}); expected {}", count,
+                              plural(static_cast<int64_t>(count), "file"), folder.string(), unread_text(files),
+                              image_extensions()));
 }
 
 }  // namespace
+
+std::string image_extensions() {
+  std::string text;
+  for (const std::string_view extension : kExtensions) {
+    text += text.empty() ? "" : extension == kExtensions.back() ? " or " : ", ";
+    text += extension.substr(1);
+  }
+  return text;
+}
 
 bool is_image_file(const fs::path& path) {
   const std::string extension = lower(path.extension().string());
   return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
-std::vector<FilePair> match_pairs(const fs::path& images, const fs::path& masks) {
-  FilesByStem image_files = files_by_stem(images, "image");
-  std::error_code ignored;
-  const bool one_folder = fs::equivalent(images, masks, ignored);
-  const FilesByStem mask_files = one_folder ? take_masks_out(image_files) : files_by_stem(masks, "mask");
-
-  std::vector<FilePair> pairs;
-  std::set<std::string> used;
-  for (const auto& [stem, image] : image_files) {
-    const std::string mask = find_mask(stem, mask_files);
-    if (!mask.empty()) used.insert(mask);
-    pairs.push_back({stem, image, mask.empty() ? fs::path() : mask_files.at(mask)});
+bool has_both(std::span<const fs::path> files) {
+  FilesByStem images;
+  for (const fs::path& file : files) {
+    if (is_image_file(file)) images.emplace(fs::path(file).replace_extension().generic_string(), file);
   }
-  TSR_CHECK(!used.empty(),
+  return !take_masks_out(images).empty();
+}
+
+void note_left_out(const PairFolders& folders, const FolderFiles& images, const FolderFiles& masks,
+                   const std::set<std::string>& used, std::vector<std::string>& notes) {
+  note_unread_files(images, folders.images, notes);
+  note_unread_files(masks, folders.masks, notes);
+  if (!folders.other_masks) note_lonely_masks(masks.read, used, images, folders.masks, notes);
+}
+
+MatchedPairs match_pairs(const PairFolders& folders) {
+  MatchedPairs matched;
+  FolderFiles images = files_by_stem(folders.images, folders.image_ending, "image");
+  std::error_code ignored;
+  const bool one_folder = fs::equivalent(folders.images, folders.masks, ignored);
+  FolderFiles masks;
+  if (one_folder) {
+    masks.read = take_masks_out(images.read);
+  } else if (!folders.masks.empty()) {
+    masks = files_by_stem(folders.masks, folders.mask_ending, "mask");
+  }
+
+  std::set<std::string> used;
+  for (const auto& [stem, image] : images.read) {
+    const std::string mask = find_mask(stem, masks.read);
+    if (!mask.empty()) used.insert(mask);
+    matched.pairs.push_back({stem, image, mask.empty() ? fs::path() : masks.read.at(mask)});
+  }
+  TSR_CHECK(!used.empty() || folders.masks.empty() || folders.other_masks,
             "no image in {} has a mask in {}: images are named {}; masks {}. A mask has its image's name, with any extension, "
-            "and may end in _mask, _label, _seg, _segmentation or -mask",
-            images.string(), masks.string(), first_names(image_files), mask_files.empty() ? "(none)" : first_names(mask_files));
-  warn_about_lonely_masks(mask_files, used, masks);
-  return pairs;
+            "and may end in {}",
+            folders.images.string(), folders.masks.string(), first_names(images.read),
+            masks.read.empty() ? "(none)" : first_names(masks.read),
+            fmt::join(kMaskEndings.begin() + 1, kMaskEndings.end(), ", "));
+  note_left_out(folders, images, masks, used, matched.notes);
+  return matched;
 }
 
 }  // namespace tessera

@@ -53,7 +53,12 @@ class Supply {
 
 }  // namespace
 
-std::vector<Color> default_palette(int n) {
+std::vector<Color> default_palette(int n, bool has_background) {
+  if (!has_background) {
+    std::vector<Color> colors = default_palette(n + 1);
+    colors.erase(colors.begin());
+    return colors;
+  }
   std::vector<Color> palette(kHandMade.begin(), kHandMade.begin() + std::min<int>(n, kHandMade.size()));
   Supply supply(8, 36, palette);
   while (static_cast<int>(palette.size()) < n) {

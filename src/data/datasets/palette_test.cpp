@@ -16,6 +16,11 @@ TEST(Palette, BeginsWithBlackAndDoesNotDependOnLength) {
   EXPECT_TRUE(default_palette(0).empty());
 }
 
+TEST(Palette, WithoutABackgroundNothingIsBlack) {
+  const auto with = default_palette(30), without = default_palette(29, /*has_background=*/false);
+  EXPECT_EQ(without, std::vector<Color>(with.begin() + 1, with.end()));
+}
+
 TEST(Palette, ColoursDiffer) {
   const auto all = default_palette(1000);
   EXPECT_EQ(std::set<Color>(all.begin(), all.end()).size(), 1000U);

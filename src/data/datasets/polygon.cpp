@@ -13,8 +13,6 @@ constexpr int kGrid = 5;  // grid points to a pixel
 constexpr int kCentre = 2;
 constexpr double kScale = kGrid;
 constexpr double kLargestCoordinate = 1e5;
-// The finest outline of a scan of 20,000 columns crosses each of them some hundred times.
-constexpr size_t kMaxCrossings = size_t{1} << 25;
 constexpr size_t kCrossingsKept = size_t{1} << 18;
 
 struct Point {
@@ -86,20 +84,22 @@ void keep_odd(std::vector<int64_t>& crossings) {
 // Where the boundary crosses the centre lines of pixel columns, as column-major positions in order: the parity of crossings up
 // to a pixel says whether it is inside. Only the columns of the image are looked at, and memory is bounded by its pixels. The
 // centre line of column c lies between the grid's x = 5 c + 2 and the next.
-std::vector<int64_t> find_crossings(const std::vector<Point>& corners, Size size) {
+std::vector<int64_t> find_crossings(const std::vector<Point>& corners, Size size, OutlineBudget& budget) {
   std::vector<int64_t> crossings;
-  size_t found = 0, next_tidying = kCrossingsKept;
+  size_t next_tidying = kCrossingsKept;
   for (size_t i = 0; i < corners.size(); ++i) {
     const Edge edge(corners[i], corners[(i + 1) % corners.size()]);
     const int first = edge.leftmost() <= kCentre ? 0 : (edge.leftmost() - kCentre + kGrid - 1) / kGrid;
     for (int column = first; column < size.width && kGrid * column + kCentre < edge.rightmost(); ++column) {
       const double row = (edge.step_y(kGrid * column + kCentre) + 0.5) / kScale - 0.5;
       const double clipped = std::ceil(std::clamp(row, 0.0, static_cast<double>(size.height)));
+      TSR_CHECK(
+          budget.crossings > 0,
+          "the polygons of the image cross columns of pixels more than {} times; they are damaged, or were made to be slow",
+          OutlineBudget{}.crossings);
+      --budget.crossings;
       crossings.push_back(int64_t{column} * size.height + static_cast<int64_t>(clipped));
-      ++found;
     }
-    TSR_CHECK(found <= kMaxCrossings,
-              "polygon crosses columns of pixels more than {} times; it is damaged, or was made to be slow", kMaxCrossings);
     if (crossings.size() < next_tidying) continue;
     keep_odd(crossings);
     next_tidying = 2 * crossings.size() + kCrossingsKept;
@@ -110,7 +110,7 @@ std::vector<int64_t> find_crossings(const std::vector<Point>& corners, Size size
 
 }  // namespace
 
-std::vector<PixelRun> fill_polygon(std::span<const double> xy, Size size) {
+std::vector<PixelRun> fill_polygon(std::span<const double> xy, Size size, OutlineBudget& budget) {
   TSR_CHECK(xy.size() % 2 == 0, "polygon has {} numbers, expected pairs x, y", xy.size());
   TSR_CHECK(xy.size() >= 6, "polygon has {} numbers, expected at least 6 (three points)", xy.size());
   std::vector<Point> corners;
@@ -121,7 +121,7 @@ std::vector<PixelRun> fill_polygon(std::span<const double> xy, Size size) {
   }
 
   // A crossing at the very end (below the last column) has no partner; the image's end closes the run.
-  std::vector<int64_t> crossings = find_crossings(corners, size);
+  std::vector<int64_t> crossings = find_crossings(corners, size, budget);
   const int64_t pixels = int64_t{size.height} * size.width;
   if (crossings.size() % 2 != 0) crossings.push_back(pixels);
   std::vector<PixelRun> runs;

@@ -57,14 +57,23 @@ int64_t area_of(std::span<const PixelRun> runs) {
   return area;
 }
 
-void paint_runs(LabelMap& labels, std::span<const PixelRun> runs, int16_t label) {
-  for (const PixelRun& run : runs) {
-    int y = static_cast<int>(run.begin % labels.height), x = static_cast<int>(run.begin / labels.height);
-    for (int64_t left = run.end - run.begin; left > 0; --left) {
-      labels.at(y, x) = label;
-      if (++y == labels.height) y = 0, ++x;
+void paint_runs(std::span<int16_t> columns, std::span<const PixelRun> runs, int16_t label) {
+  for (const PixelRun& run : runs) std::fill(columns.begin() + run.begin, columns.begin() + run.end, label);
+}
+
+LabelMap label_map(std::span<const int16_t> columns, Size size) {
+  constexpr int kBlock = 32;  // of both sides: what is read and what is written stay in the cache
+  LabelMap labels(size.height, size.width);
+  for (int top = 0; top < size.height; top += kBlock) {
+    for (int left = 0; left < size.width; left += kBlock) {
+      for (int y = top; y < std::min(top + kBlock, size.height); ++y) {
+        for (int x = left; x < std::min(left + kBlock, size.width); ++x) {
+          labels.at(y, x) = columns[static_cast<size_t>(x) * static_cast<size_t>(size.height) + static_cast<size_t>(y)];
+        }
+      }
     }
   }
+  return labels;
 }
 
 }  // namespace tessera

@@ -26,9 +26,9 @@ TEST(Rle, LengthsAlternateFromUnset) {
 }
 
 TEST(Rle, PaintsDownTheColumns) {
-  LabelMap labels(3, 2);
-  paint_runs(labels, std::vector<PixelRun>{{2, 4}}, 7);
-  EXPECT_EQ(labels.labels, (std::vector<int16_t>{0, 7, 0, 0, 7, 0}));
+  std::vector<int16_t> columns(6);
+  paint_runs(columns, std::vector<PixelRun>{{2, 4}}, 7);
+  EXPECT_EQ(label_map(columns, {3, 2}).labels, (std::vector<int16_t>{0, 7, 0, 0, 7, 0}));
 }
 
 TEST(Rle, RejectsSumsThatMissTheImage) {

@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kTrainImages = 160;
-constexpr int64_t kValImages = 40;
+constexpr int64_t kOtherImages = 40;
 
 std::vector<std::string> names_of(const SyntheticConfig& config) {
   if (config.kind == SyntheticKind::kCells) return {"background", "nucleus"};
@@ -30,7 +30,7 @@ SyntheticDataset::SyntheticDataset(const DataConfig& config, Split split)
   TSR_CHECK_USAGE(channels_ == 1 || channels_ == 3, "data.channels is {}; synthetic images have 1 or 3", channels_);
   TSR_CHECK_USAGE(split_of(config, split).list.empty(), "data.{}.list has no meaning for synthetic data; set data.{}.count",
                   name_of(split), name_of(split));
-  if (count_ == 0) count_ = split == Split::kTrain ? kTrainImages : kValImages;
+  if (count_ == 0) count_ = split == Split::kTrain ? kTrainImages : kOtherImages;
 }
 
 std::string SyntheticDataset::id(int64_t index) const {

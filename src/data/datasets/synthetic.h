@@ -8,7 +8,7 @@
 namespace tessera {
 
 // Images made on demand: nothing to download, nothing on the disk. Image i is a function of (seed, split, i) alone, so a
-// larger count begins with the images of a smaller one. Without a count, train has 160 images and val 40.
+// larger count begins with the images of a smaller one. Without a count, train has 160 images, val and test 40.
 class SyntheticDataset : public Dataset {
  public:
   SyntheticDataset(const DataConfig& config, Split split);

@@ -74,6 +74,14 @@ Bytes jpeg_of_many_scans() {
   return out;
 }
 
+// The segment SIZ of a JPEG 2000: a 32-bit number at `offset` behind its marker.
+Bytes jpeg2000_sized(size_t offset, uint32_t value) {
+  Bytes file = formats_file("pillow", "j2k_rgb");
+  const Bytes number = big_endian(value);
+  std::copy(number.begin(), number.end(), file.begin() + static_cast<std::ptrdiff_t>(4 + offset));
+  return file;
+}
+
 Bytes png_with(const Bytes& header) {
   return handmade_png(header, {0, 1, 2});
 }
@@ -256,6 +264,32 @@ const Broken kBroken[] = {
     {"tiff_directory_loop", [] { return tiff_next(12); }, "TIFF has a damaged directory after page 1"},
     {"tiff_next_beyond_end", [] { return tiff_next(0x00FFFFFF); }, "TIFF has a damaged directory after page 1"},
     {"tiff_giant_tiles", [] { return tiff_tiles(1 << 20, 1 << 20); }, "TIFF "},
+
+    // BMP, WebP, JPEG 2000, NumPy and DICOM.
+    {"bmp_only_magic", [] { return text("BM"); }, "BMP is truncated or damaged"},
+    {"bmp_cut_in_pixels", [] { return without_last(formats_file("pillow", "bmp_rgb"), 1); }, "BMP is truncated: it says 9 x 6"},
+    {"bmp_giant", [] { return changed(formats_file("pillow", "bmp_rgb"), 21, 0x7F); }, "more than the 2^30 limit"},
+    {"webp_only_magic", [] { return text("RIFF....WEBP"); }, "WebP is "},
+    {"webp_cut_in_pixels", [] { return without_last(formats_file("pillow", "webp_lossless"), 40); }, "WebP is truncated"},
+    {"webp_lossy_cut", [] { return without_last(formats_file("pillow", "webp_lossy"), 20); }, "WebP is truncated"},
+    {"riff_that_is_sound", [] { return text("RIFF....WAVEfmt "); }, "not an image: expected JPEG"},
+    {"jp2_cut_in_boxes", [] { return cut(formats_file("pillow", "jp2_rgb"), 40); }, "JPEG 2000 is truncated"},
+    {"jp2_cut_in_pixels", [] { return without_last(formats_file("pillow", "jp2_rgb"), 60); }, "JPEG 2000 "},
+    {"j2k_giant", [] { return jpeg2000_sized(4, 0x7FFFFFFF); }, "JPEG 2000 says 2147483647 x 6 pixels, more than the"},
+    {"j2k_endless_tiles",
+     [] {
+       Bytes file = jpeg2000_sized(4, 60000);
+       const Bytes tile = big_endian(1);
+       std::copy(tile.begin(), tile.end(), file.begin() + 24);
+       return file;
+     },
+     "60000 tiles, which"},
+    {"j2k_no_tiles", [] { return jpeg2000_sized(20, 0); }, "JPEG 2000 says 9 x 6 pixels in tiles of 0 x"},
+    {"npy_only_magic", [] { return text("\x93NUMPY"); }, "NumPy file is truncated or damaged"},
+    {"npy_cut", [] { return without_last(formats_file("arrays", "npy_uint16"), 1); }, "NumPy file: its shape needs"},
+    {"dicom_only_magic", [] { return cut(formats_file("dicom", "dicom_16"), 132); }, "DICOM holds no pixels"},
+    {"dicom_cut_in_pixels", [] { return without_last(formats_file("dicom", "dicom_16"), 1); }, "DICOM is truncated or damaged"},
+    {"dicom_cut_in_header", [] { return cut(formats_file("dicom", "dicom_16"), 200); }, "DICOM is truncated or damaged"},
 
     // Whole files with other channels than asked for.
     {"rgb_where_4_are_wanted", [] { return pillow_image("png_rgb"); },

@@ -62,6 +62,9 @@ LabelConfig with_offset(int64_t offset) {
 
 const Broken kBroken[] = {
     {"jpeg", [] { return pillow_image("jpeg_l"); }, "the mask is a JPEG: expected PNG or TIFF. JPEG is lossy"},
+    {"lossy_webp", [] { return formats_file("pillow", "webp_lossy"); },
+     "the mask is a WebP of the lossy kind: expected PNG or TIFF"},
+    {"jpeg_2000", [] { return formats_file("pillow", "jp2_grey"); }, "the mask is a JPEG 2000: expected PNG or TIFF"},
     {"web_page",
      [] {
        return Bytes{'<', '!', 'D', 'O'};

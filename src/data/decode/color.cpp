@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "data/decode/stack_choice.h"
 
 namespace tessera {
 namespace {
@@ -76,12 +77,24 @@ void stretch(Image& image, int bits) {
   for (uint8_t& v : image.bytes()) v = static_cast<uint8_t>(v * factor);
 }
 
+// Transparency is no channel, and ink and palettes are colours.
+int shown_channels(const Raster& raster) {
+  switch (raster.kind) {
+    case ColorKind::kGrey:
+    case ColorKind::kGreyAlpha: return 1;
+    case ColorKind::kStack: return raster.image.channels;
+    default: return 3;
+  }
+}
+
 template <class T>
-Image converted(Image image, ColorKind kind, int channels) {
+Image converted(Image image, ColorKind kind, int channels, const StackShape& stack) {
   if (channels == image.channels) return image;
   if (channels == 3 && kind != ColorKind::kStack) return rgb_of<T>(image, kind);
   if (channels == 1 && kind == ColorKind::kCmyk) return grey_of<T>(rgb_of<T>(image, kind), ColorKind::kRgb);
   if (channels == 1 && kind != ColorKind::kStack) return grey_of<T>(image, kind);
+  TSR_CHECK(stack.channels == 0, "expected {} channels (data.channels), the file gives {}: {}; set {}", channels,
+            image.channels, contents_of(stack), settings_for(stack, channels));
   fail("expected {} channels, the file has {}; set data.channels to {} or convert the file", channels, image.channels,
        image.channels);
 }
@@ -89,14 +102,24 @@ Image converted(Image image, ColorKind kind, int channels) {
 }  // namespace
 
 Image to_channels(Raster raster, int channels) {
+  if (channels == 0) channels = shown_channels(raster);
   if (raster.kind == ColorKind::kPalette) {
     raster.image = looked_up(raster);
     raster.kind = ColorKind::kRgb;
   } else if (raster.bits < 8) {
     stretch(raster.image, raster.bits);
   }
-  if (raster.image.is_bytes()) return converted<uint8_t>(std::move(raster.image), raster.kind, channels);
-  return converted<float>(std::move(raster.image), raster.kind, channels);
+  if (raster.image.is_bytes()) return converted<uint8_t>(std::move(raster.image), raster.kind, channels, raster.stack);
+  return converted<float>(std::move(raster.image), raster.kind, channels, raster.stack);
+}
+
+void remove_colors(Image& image) {
+  std::visit(
+      [&]<class T>(std::vector<T>& pixels) {
+        for (T *at = pixels.data(), *end = at + pixels.size(); at != end; at += 3)
+          at[0] = at[1] = at[2] = luma(at[0], at[1], at[2]);
+      },
+      image.pixels);
 }
 
 }  // namespace tessera

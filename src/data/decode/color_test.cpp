@@ -59,5 +59,12 @@ TEST(Dimensions, LimitsHoldWithoutOverflow) {
   EXPECT_THROW(check_dimensions("X", 5, 5, 0, 1), Error);
 }
 
+TEST(Color, ZeroAsksForWhatTheFileShows) {
+  EXPECT_EQ(to_channels(one_pixel(ColorKind::kGreyAlpha, {7, 9}), 0).bytes(), (Bytes{7}));
+  EXPECT_EQ(to_channels(one_pixel(ColorKind::kRgba, {1, 2, 3, 4}), 0).bytes(), (Bytes{1, 2, 3}));
+  EXPECT_EQ(to_channels(one_pixel(ColorKind::kCmyk, {0, 255, 51, 0}), 0).channels, 3);
+  EXPECT_EQ(to_channels(one_pixel(ColorKind::kStack, {1, 2, 3, 4, 5}), 0).bytes(), (Bytes{1, 2, 3, 4, 5}));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -3,22 +3,22 @@
 #include <utility>
 
 #include "core/error.h"
+#include "data/decode/bmp.h"
 #include "data/decode/decode.h"
+#include "data/decode/dicom.h"
+#include "data/decode/npy.h"
 #include "data/decode/png.h"
 #include "data/decode/tiff.h"
+#include "data/decode/webp.h"
 
 namespace tessera {
 namespace {
 
-Raster decode_labels(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
-  switch (detect_format(bytes)) {
-    case FileFormat::kPng: return decode_png(bytes, exif_orientation, max_pixels);
-    case FileFormat::kTiff: return decode_tiff(bytes, max_pixels);
-    case FileFormat::kJpeg: break;
-  }
+[[noreturn]] void fail_lossy(std::string_view format) {
   fail(
-      "the mask is a JPEG: expected PNG or TIFF. JPEG is lossy, labels would be wrong along every edge; make the masks again "
-      "as PNG");
+      "the mask is a {0}: expected PNG or TIFF. {0} is lossy, labels would be wrong along every edge; make the masks again as "
+      "PNG",
+      format);
 }
 
 template <class T>
@@ -39,12 +39,28 @@ std::vector<int32_t> packed_colors(const std::vector<uint8_t>& pixels, size_t ch
 
 }  // namespace
 
+Raster decode_mask_raster(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
+  switch (detect_format(bytes)) {
+    case FileFormat::kPng: return decode_png(bytes, exif_orientation, max_pixels);
+    case FileFormat::kTiff: return decode_tiff(bytes, max_pixels);
+    case FileFormat::kBmp: return decode_bmp(bytes, max_pixels);
+    case FileFormat::kNpy: return decode_npy_labels(bytes, max_pixels);
+    case FileFormat::kDicom: return decode_dicom(bytes, max_pixels);
+    case FileFormat::kWebp:
+      if (!is_lossless_webp(bytes)) fail_lossy("WebP of the lossy kind");
+      return decode_webp(bytes, exif_orientation, max_pixels);
+    case FileFormat::kJpeg2000: fail_lossy("JPEG 2000");
+    case FileFormat::kJpeg: fail_lossy("JPEG");
+  }
+  fail("unknown image format");
+}
+
 RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
-  Raster raster = decode_labels(bytes, exif_orientation, max_pixels);
+  Raster raster = decode_mask_raster(bytes, exif_orientation, max_pixels);
   const Image& image = raster.image;
   TSR_CHECK(!raster.with_sign,
             "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);
-  const bool whole = image.is_bytes() || image.max_value == 65535.0F;
+  const bool whole = image.is_bytes() || (image.max_value > 1.0F && image.max_value <= 65535.0F);
   RawMask mask{
       .height = image.height, .width = image.width, .values = {}, .bits = raster.bits, .palette = std::move(raster.palette)};
   const auto channels = static_cast<size_t>(image.channels);

@@ -13,11 +13,11 @@
 namespace tessera {
 namespace {
 
-constexpr uint32_t kMutations = 2000;
+constexpr uint32_t kMutations = 4000;
 
 std::vector<std::vector<uint8_t>> all_files() {
   std::vector<std::vector<uint8_t>> files;
-  for (const char* fixture : {"pillow/decode.json", "pillow/masks.json"}) {
+  for (const char* fixture : {"pillow/decode.json", "pillow/masks.json", "formats.json"}) {
     const auto groups = testing::load_fixture(fixture);
     for (const auto& entries : groups) {
       for (const auto& entry : entries) files.push_back(testing::numbers<uint8_t>(entry.at("file")));
@@ -41,6 +41,9 @@ TEST(MutatedInputs, DecodeOrThrowErrorInTime) {
   const auto files = all_files();
   ASSERT_GT(files.size(), 50U);
   const auto start = std::chrono::steady_clock::now();
+  using Kind = PlaneChoice::Kind;
+  const std::vector<StackChoice> choices = {
+      {}, {.z = {Kind::kMax}, .t = {Kind::kMax}}, {.channels = {"0"}, .z = {Kind::kMiddle}, .t = {Kind::kOne, 0}}};
   int decoded = 0;
   int refused = 0;
   for (uint32_t i = 0; i < kMutations; ++i) {
@@ -49,7 +52,7 @@ TEST(MutatedInputs, DecodeOrThrowErrorInTime) {
     damage(file, rng);
     SCOPED_TRACE(i);
     try {
-      decode_image(file, {.channels = 3});
+      decode_image(file, {.channels = 3, .stack = choices[i % choices.size()]});
       ++decoded;
     } catch (const Error& error) {
       EXPECT_GT(std::string(error.what()).size(), 10U);

@@ -114,7 +114,7 @@ void store_pixels(Raster& raster, std::vector<uint8_t> packed) {
 
 }  // namespace
 
-Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_pixels) {
+Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_pixels, bool keep_words) {
   const Context png(spng_ctx_new(0), spng_ctx_free);
   TSR_CHECK(png != nullptr, "PNG cannot be decoded: out of memory");
   spng_set_chunk_limits(png.get(), kMaxChunk, kMaxChunk);
@@ -133,7 +133,12 @@ Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_p
   raster.kind = kind_of(header.color_type);
   raster.bits = header.bit_depth;
   const int channels = channels_of(raster.kind);
-  check_dimensions("PNG", header.width, header.height, static_cast<uint64_t>(channels), header.bit_depth == 16 ? 4 : 1,
+  const int orientation = obey_exif ? exif_orientation(exif) : 1;
+  const bool as_words = keep_words && header.bit_depth == 16 && orientation == 1;
+  check_dimensions("PNG", header.width, header.height, static_cast<uint64_t>(channels),
+                   header.bit_depth < 16 ? 1
+                   : as_words            ? 2
+                                         : 4,
                    max_pixels);
   raster.image.height = static_cast<int>(header.height);
   raster.image.width = static_cast<int>(header.width);
@@ -144,12 +149,17 @@ Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_p
   TSR_CHECK(size / kMaxDeflateRatio <= bytes.size(),
             "PNG is truncated: it says {} x {} pixels, which {} bytes cannot hold; get it again", header.width, header.height,
             bytes.size());
-  std::vector<uint8_t> packed(size);
-  check(spng_decode_image(png.get(), packed.data(), packed.size(), SPNG_FMT_PNG, 0), "pixel data", bytes.size());
+  std::vector<uint8_t> packed(as_words ? 0 : size);
+  if (as_words) raster.words.resize(raster.image.count());
+  void* const to = as_words ? static_cast<void*>(raster.words.data()) : packed.data();
+  check(spng_decode_image(png.get(), to, size, SPNG_FMT_PNG, 0), "pixel data", bytes.size());
   check(spng_decode_chunks(png.get()), "chunks after the pixels", bytes.size());
   if (raster.kind == ColorKind::kPalette) raster.palette = read_palette(png.get(), bytes.size());
+  if (as_words) {
+    raster.image.max_value = 65535.0F;
+    return raster;
+  }
   store_pixels(raster, std::move(packed));
-  const int orientation = obey_exif ? exif_orientation(exif) : 1;
   if (orientation != 1) raster.image = orient(raster.image, orientation);
   return raster;
 }

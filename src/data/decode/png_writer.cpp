@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "core/error.h"
@@ -20,9 +21,10 @@ void check(int code) {
   TSR_CHECK(code == 0, "PNG cannot be written: {}", spng_strerror(code));
 }
 
-// `pixels`: host-order values of `depth` bits.
-std::vector<uint8_t> encode(Size size, int depth, spng_color_type color, const std::vector<Color>& palette, const void* pixels,
-                            size_t bytes) {
+// Row by row, so that beside the file nothing of the picture is in memory. make_row: fills the host-order values of `depth`
+// bits of row y.
+std::vector<uint8_t> encode(Size size, int depth, spng_color_type color, const std::vector<Color>& palette,
+                            const std::function<void(int y, uint8_t* row)>& make_row) {
   const std::unique_ptr<spng_ctx, decltype(&spng_ctx_free)> png(spng_ctx_new(SPNG_CTX_ENCODER), spng_ctx_free);
   TSR_CHECK(png != nullptr, "PNG cannot be written: out of memory");
   check(spng_set_option(png.get(), SPNG_ENCODE_TO_BUFFER, 1));
@@ -39,7 +41,14 @@ std::vector<uint8_t> encode(Size size, int depth, spng_color_type color, const s
     for (size_t i = 0; i < palette.size(); ++i) table.entries[i] = {palette[i][0], palette[i][1], palette[i][2], 255};
     check(spng_set_plte(png.get(), &table));
   }
-  check(spng_encode_image(png.get(), pixels, bytes, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE));
+  check(spng_encode_image(png.get(), nullptr, 0, SPNG_FMT_PNG, SPNG_ENCODE_PROGRESSIVE | SPNG_ENCODE_FINALIZE));
+  const size_t values = color == SPNG_COLOR_TYPE_TRUECOLOR ? 3 : 1;
+  std::vector<uint8_t> row(static_cast<size_t>(size.width) * values * static_cast<size_t>(depth) / 8);
+  for (int y = 0; y < size.height; ++y) {
+    make_row(y, row.data());
+    const int code = spng_encode_row(png.get(), row.data(), row.size());
+    if (code != SPNG_EOI) check(code);  // what the last row is answered with
+  }
 
   size_t length = 0;
   int code = 0;
@@ -49,12 +58,16 @@ std::vector<uint8_t> encode(Size size, int depth, spng_color_type color, const s
   return {begin, begin + length};
 }
 
+// Rows of labels as values of this type.
 template <class T>
-std::vector<T> as_values(const LabelMap& labels, int ignore) {
-  std::vector<T> values(labels.labels.size());
-  std::transform(labels.labels.begin(), labels.labels.end(), values.begin(),
-                 [&](int16_t label) { return static_cast<T>(label == kIgnoreLabel ? ignore : label); });
-  return values;
+auto rows_of(const LabelMap& labels, int ignore) {
+  return [&labels, ignore](int y, uint8_t* row) {
+    for (int x = 0; x < labels.width; ++x) {
+      const int16_t label = labels.at(y, x);
+      const auto value = static_cast<T>(label == kIgnoreLabel ? ignore : label);
+      std::memcpy(row + static_cast<size_t>(x) * sizeof(T), &value, sizeof(T));
+    }
+  };
 }
 
 // The largest label, or -1 when all are ignored; and whether any is.
@@ -76,18 +89,21 @@ std::vector<uint8_t> encode_png(const Image& image) {
   TSR_CHECK(image.is_bytes() && (image.channels == 1 || image.channels == 3) && image.count() > 0,
             "PNG cannot be written: expected 8-bit grey or RGB pixels, got {} channels of {}, {} x {}", image.channels,
             image.is_bytes() ? "bytes" : "floats", image.width, image.height);
-  const auto color = image.channels == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR;
-  return encode(image.size(), 8, color, {}, image.bytes().data(), image.bytes().size());
+  const size_t stride = static_cast<size_t>(image.width) * static_cast<size_t>(image.channels);
+  return encode_png_rows(image.size(), image.channels, [&](int y, uint8_t* row) {
+    std::copy_n(image.bytes().begin() + static_cast<int64_t>(static_cast<size_t>(y) * stride), stride, row);
+  });
+}
+
+std::vector<uint8_t> encode_png_rows(Size size, int channels, const std::function<void(int y, uint8_t* row)>& make_row) {
+  return encode(size, 8, channels == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR, {}, make_row);
 }
 
 std::vector<uint8_t> encode_png_labels(const LabelMap& labels) {
   const LabelRange range = range_of(labels);
-  if (range.top > kIgnoreByte || (range.top == kIgnoreByte && range.ignored)) {
-    const auto values = as_values<uint16_t>(labels, kIgnoreWord);
-    return encode(labels.size(), 16, SPNG_COLOR_TYPE_GRAYSCALE, {}, values.data(), values.size() * sizeof(uint16_t));
-  }
-  const auto values = as_values<uint8_t>(labels, kIgnoreByte);
-  return encode(labels.size(), 8, SPNG_COLOR_TYPE_GRAYSCALE, {}, values.data(), values.size());
+  if (range.top > kIgnoreByte || (range.top == kIgnoreByte && range.ignored))
+    return encode(labels.size(), 16, SPNG_COLOR_TYPE_GRAYSCALE, {}, rows_of<uint16_t>(labels, kIgnoreWord));
+  return encode(labels.size(), 8, SPNG_COLOR_TYPE_GRAYSCALE, {}, rows_of<uint8_t>(labels, kIgnoreByte));
 }
 
 std::vector<uint8_t> encode_png_palette(const LabelMap& labels, const std::vector<Color>& palette) {
@@ -100,9 +116,8 @@ std::vector<uint8_t> encode_png_palette(const LabelMap& labels, const std::vecto
   std::vector<Color> table = palette;
   // A fixed place for ignore, so that files of one data set agree; entries between are never used.
   if (range.ignored) table.resize(256, Color{0, 0, 0});
-  const auto values = as_values<uint8_t>(labels, kIgnoreByte);
-  return encode(labels.size(), 8, SPNG_COLOR_TYPE_INDEXED, table.empty() ? std::vector<Color>{{0, 0, 0}} : table, values.data(),
-                values.size());
+  return encode(labels.size(), 8, SPNG_COLOR_TYPE_INDEXED, table.empty() ? std::vector<Color>{{0, 0, 0}} : table,
+                rows_of<uint8_t>(labels, kIgnoreByte));
 }
 
 }  // namespace tessera

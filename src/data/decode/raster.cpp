@@ -4,6 +4,13 @@
 
 namespace tessera {
 
+Raster widened(Raster raster) {
+  if (raster.words.empty()) return raster;
+  raster.image.pixels = std::vector<float>(raster.words.begin(), raster.words.end());
+  raster.words = {};
+  return raster;
+}
+
 void check_dimensions(std::string_view format, uint64_t width, uint64_t height, uint64_t channels, uint64_t bytes_per_value,
                       uint64_t max_pixels) {
   TSR_CHECK(width > 0 && height > 0, "{} says {} x {} pixels: expected a width and a height of at least 1; the file is damaged",

@@ -78,6 +78,11 @@ TiffFile::~TiffFile() {
   if (tiff_ != nullptr) TIFFClose(tiff_);
 }
 
+void TiffFile::go_to(tdir_t number) const {
+  if (TIFFCurrentDirectory(tiff_) == number) return;
+  if (TIFFSetDirectory(tiff_, number) != 1) fail_with(fmt::format("has a damaged page {}", number + 1));
+}
+
 void TiffFile::fail_with(std::string_view what) const {
   fail("TIFF {}: {}; get it again or convert it to PNG", what,
        source_.error.empty() ? "it is truncated or corrupt" : source_.error);

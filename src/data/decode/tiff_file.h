@@ -20,6 +20,10 @@ class TiffFile {
 
   TIFF* get() const { return tiff_; }
   size_t size() const { return source_.bytes.size(); }
+  std::span<const uint8_t> bytes() const { return source_.bytes; }
+
+  // Makes page `number` (from 0) the current one. Throws Error when its directory is damaged.
+  void go_to(tdir_t number) const;
 
   // Throws "TIFF <what>: <libtiff's own words>; get it again".
   [[noreturn]] void fail_with(std::string_view what) const;

@@ -34,7 +34,12 @@ std::vector<Color> read_tiff_palette(const TiffFile& file, const TiffPage& page)
 // Throws Error when the file is too small to hold the page, before memory is taken for it.
 void check_tiff_plausible(const TiffFile& file, const TiffPage& page);
 
-// Decodes the current page into channels `first` .. `first + samples - 1` of `image`, whose sizes and type are set.
-void read_tiff_pixels(const TiffFile& file, const TiffPage& page, Image& image, int first);
+// Decodes the current page into channels `first` .. `first + samples - 1` of `image`, whose sizes and type are set. words:
+// where the values of a page of 16 bits go instead of the image's pixels.
+void read_tiff_pixels(const TiffFile& file, const TiffPage& page, Image& image, int first, uint16_t* words = nullptr);
+
+// The same for picture `number` of those that lie one behind the other after the strips of the current page, without
+// directories of their own: so ImageJ writes stacks of more than 4 GiB.
+void read_tiff_raw_pixels(const TiffFile& file, const TiffPage& page, uint64_t number, Image& image, int first);
 
 }  // namespace tessera

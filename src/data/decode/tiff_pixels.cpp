@@ -50,8 +50,9 @@ void convert_row(const uint8_t* from, To* to, size_t pixels, size_t samples, siz
   }
 }
 
-void store_row(const uint8_t* from, const TiffPage& page, const Block& block, Image& image, size_t at) {
+void store_row(const uint8_t* from, const TiffPage& page, const Block& block, Image& image, size_t at, uint16_t* words) {
   const auto channels = static_cast<size_t>(image.channels);
+  if (words != nullptr) return convert_row<uint16_t>(from, words + at, block.columns, block.samples, channels);
   const size_t values = size_t{block.columns} * block.samples;
   if (page.as_bytes()) {
     uint8_t* to = image.bytes().data() + at;
@@ -70,11 +71,12 @@ void store_row(const uint8_t* from, const TiffPage& page, const Block& block, Im
   return has_sign ? store(std::type_identity<int32_t>{}) : store(std::type_identity<uint32_t>{});
 }
 
-void store_block(const std::vector<uint8_t>& buffer, const TiffPage& page, const Block& block, Image& image, int first) {
+void store_block(const std::vector<uint8_t>& buffer, const TiffPage& page, const Block& block, Image& image, int first,
+                 uint16_t* words) {
   for (uint32_t row = 0; row < block.rows; ++row) {
     const size_t pixel = size_t{block.y + row} * page.width + block.x;
     store_row(buffer.data() + row * block.stride, page, block, image,
-              pixel * static_cast<size_t>(image.channels) + static_cast<size_t>(first));
+              pixel * static_cast<size_t>(image.channels) + static_cast<size_t>(first), words);
   }
 }
 
@@ -85,7 +87,7 @@ std::vector<uint8_t> block_buffer(const TiffFile& file, uint64_t size) {
   return std::vector<uint8_t>(size);
 }
 
-void read_strips(const TiffFile& file, const TiffPage& page, Image& image, int first) {
+void read_strips(const TiffFile& file, const TiffPage& page, Image& image, int first, uint16_t* words) {
   TIFF* tiff = file.get();
   uint32_t rows_per_strip = page.height;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
@@ -102,12 +104,12 @@ void read_strips(const TiffFile& file, const TiffPage& page, Image& image, int f
       if (TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, block.y, plane), buffer.data(), wanted) != wanted) {
         file.fail_with(fmt::format("is truncated or corrupt at row {} of {}", block.y, page.height));
       }
-      store_block(buffer, page, block, image, first + plane);
+      store_block(buffer, page, block, image, first + plane, words);
     }
   }
 }
 
-void read_tiles(const TiffFile& file, const TiffPage& page, Image& image, int first) {
+void read_tiles(const TiffFile& file, const TiffPage& page, Image& image, int first, uint16_t* words) {
   TIFF* tiff = file.get();
   uint32_t tile_width = 0;
   uint32_t tile_height = 0;
@@ -127,7 +129,7 @@ void read_tiles(const TiffFile& file, const TiffPage& page, Image& image, int fi
         if (TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, block.x, block.y, 0, plane), buffer.data(), wanted) != wanted) {
           file.fail_with(fmt::format("is truncated or corrupt in the tile at (y {}, x {})", block.y, block.x));
         }
-        store_block(buffer, page, block, image, first + plane);
+        store_block(buffer, page, block, image, first + plane, words);
       }
     }
   }
@@ -150,10 +152,39 @@ void read_through_rgba(const TiffFile& file, const TiffPage& page, Image& image,
 
 }  // namespace
 
-void read_tiff_pixels(const TiffFile& file, const TiffPage& page, Image& image, int first) {
+void read_tiff_pixels(const TiffFile& file, const TiffPage& page, Image& image, int first, uint16_t* words) {
   if (page.photometric == PHOTOMETRIC_YCBCR) return read_through_rgba(file, page, image, first);
-  if (TIFFIsTiled(file.get()) != 0) return read_tiles(file, page, image, first);
-  read_strips(file, page, image, first);
+  if (TIFFIsTiled(file.get()) != 0) return read_tiles(file, page, image, first, words);
+  read_strips(file, page, image, first, words);
+}
+
+void read_tiff_raw_pixels(const TiffFile& file, const TiffPage& page, uint64_t number, Image& image, int first) {
+  uint16_t compression = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(file.get(), TIFFTAG_COMPRESSION, &compression);
+  TSR_CHECK(
+      compression == COMPRESSION_NONE && TIFFIsTiled(file.get()) == 0 && !page.separate && page.bits >= 8,
+      "TIFF says it is a stack of ImageJ but has one directory, whose pixels are compressed, in tiles or planes: expected "
+      "a directory for each plane; save it again with ImageJ");
+  Block block{.rows = page.height,
+              .columns = page.width,
+              .stride = size_t{page.width} * page.samples * (page.bits / 8U),
+              .samples = page.samples};
+  const uint64_t start = TIFFGetStrileOffset(file.get(), 0), size = uint64_t{block.stride} * page.height;
+  const std::span<const uint8_t> bytes = file.bytes();
+  TSR_CHECK(
+      start <= bytes.size() && number < (bytes.size() - start) / size,
+      "TIFF is truncated: plane {} of its stack of ImageJ, {} bytes each from byte {}, lies beyond the end of its {}; get "
+      "it again",
+      number, size, start, bytes.size());
+  const auto from = bytes.subspan(start + number * size, size);
+  std::vector<uint8_t> plane(from.begin(), from.end());
+  if (TIFFIsByteSwapped(file.get()) != 0) {
+    const auto count = static_cast<tmsize_t>(size / (page.bits / 8U));
+    if (page.bits == 16) TIFFSwabArrayOfShort(reinterpret_cast<uint16_t*>(plane.data()), count);
+    if (page.bits == 32) TIFFSwabArrayOfLong(reinterpret_cast<uint32_t*>(plane.data()), count);
+    if (page.bits == 64) TIFFSwabArrayOfDouble(reinterpret_cast<double*>(plane.data()), count);
+  }
+  store_block(plane, page, block, image, first, nullptr);
 }
 
 void check_tiff_plausible(const TiffFile& file, const TiffPage& page) {

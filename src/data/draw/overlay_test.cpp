@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <string>
 
 #include "core/error.h"
 
@@ -47,6 +49,51 @@ TEST(Overlay, BlendsInsideDrawsLinesAndLeavesIgnored) {
   // Inside: (100 + colour) / 2. On a line: the bright red of class 0 halved; class 1 is dark and goes two thirds to white.
   const Image out = overlay(image, labels, {{200, 100, 0}, {0, 0, 60}}, 0.5F);
   EXPECT_EQ(out.bytes(), (Bytes{150, 100, 50, 100, 50, 0, 50, 50, 80, 170, 170, 190, 100, 100, 100}));
+}
+
+TEST(Display, AFewHotPixelsDoNotLeaveTheRestDark) {
+  std::vector<float> values(2000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  values.back() = 1e6F;  // 0.05 %
+  const Image shown = to_display(floats(values, 1, 65535));
+  EXPECT_NEAR(shown.bytes()[3 * 1000], 128, 1);
+  EXPECT_EQ(shown.bytes().back(), 255);
+}
+
+TEST(Display, WordsAndStacksAreStretchedToo) {
+  StoredImage words{Image(1, 3, 1)};
+  words.pixels = std::vector<uint16_t>{100, 200, 300};
+  Bytes row(9);
+  DisplayRows(words).row(0, row.data());
+  EXPECT_EQ(row, (Bytes{0, 0, 0, 128, 128, 128, 255, 255, 255}));
+  Image stack(1, 2, 5);
+  stack.bytes() = {0, 10, 7, 9, 9, 4, 20, 7, 9, 9};  // each channel by itself; the third is flat
+  EXPECT_EQ(to_display(stack).bytes(), (Bytes{0, 0, 7, 255, 255, 7}));
+}
+
+TEST(Overlay, OutlinesLieInsideTheirRegionsAndLeaveTheBackground) {
+  Image image(3, 5, 1);
+  std::fill(image.bytes().begin(), image.bytes().end(), uint8_t{9});
+  LabelMap labels(3, 5);
+  for (int x = 1; x < 4; ++x) labels.at(1, x) = labels.at(2, x) = 1;
+  const std::vector<Color> palette{{0, 0, 0}, {200, 100, 50}};
+  const OverlayRows rows(image, labels, palette, {.outlines_only = true, .background = 0});
+  const auto drawn = [&](int y) {
+    Bytes row(15);
+    rows.row(y, row.data());
+    std::string shown;
+    for (size_t x = 0; x < 5; ++x) shown += row[3 * x] == 200 ? '#' : row[3 * x] == 9 ? '.' : '?';
+    return shown;
+  };
+  EXPECT_EQ(drawn(0), ".....");
+  EXPECT_EQ(drawn(1), ".###.");
+  EXPECT_EQ(drawn(2), ".#.#.");  // the border of the image is no outline
+}
+
+TEST(Overlay, LinesGrowWithThePicture) {
+  EXPECT_EQ(line_width({100, 999}), 1);
+  EXPECT_EQ(line_width({1000, 100}), 2);
+  EXPECT_EQ(line_width({8000, 6000}), 3);
 }
 
 TEST(Overlay, RefusesWhatDoesNotFit) {

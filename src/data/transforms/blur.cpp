@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "data/transforms/pixel_value.h"
+
 namespace tessera {
 namespace {
 
@@ -14,12 +16,6 @@ std::vector<float> gaussian(double sigma) {
   for (int k = -radius; k <= radius; ++k) sum += std::exp(-0.5 * k * k / (sigma * sigma));
   for (int k = -radius; k <= radius; ++k) kernel.push_back(static_cast<float>(std::exp(-0.5 * k * k / (sigma * sigma)) / sum));
   return kernel;
-}
-
-template <class T>
-T to_pixel(float value) {
-  if constexpr (std::is_same_v<T, uint8_t>) return static_cast<uint8_t>(std::clamp(std::lround(value), 0L, 255L));
-  return static_cast<T>(value);
 }
 
 // Each row holds `channels` values per pixel.

@@ -1,10 +1,9 @@
 #pragma once
-#include <cmath>
-#include <cstdint>
 #include <vector>
 
 #include "core/error.h"
 #include "core/image.h"
+#include "data/transforms/pixel_value.h"
 
 namespace tessera {
 
@@ -19,12 +18,7 @@ std::vector<T> fill_pixel(const Fill& fill, const Image& image) {
             fill.size(), channels, channels);
   std::vector<T> pixel(channels);
   for (size_t c = 0; c < channels && !fill.empty(); ++c) {
-    const double value = fill[fill.size() == 1 ? 0 : c] * image.max_value;
-    if constexpr (std::is_same_v<T, uint8_t>) {
-      pixel[c] = static_cast<uint8_t>(std::lround(std::fmin(std::fmax(value, 0.0), 255.0)));
-    } else {
-      pixel[c] = static_cast<T>(value);
-    }
+    pixel[c] = to_pixel<T>(fill[fill.size() == 1 ? 0 : c] * image.max_value);
   }
   return pixel;
 }

@@ -2,10 +2,17 @@
 
 #include "data/sample.h"
 #include "data/transforms/blur.h"
+#include "data/transforms/cutout.h"
+#include "data/transforms/elastic.h"
 #include "data/transforms/flip.h"
+#include "data/transforms/gamma.h"
+#include "data/transforms/grayscale.h"
+#include "data/transforms/grid_distortion.h"
+#include "data/transforms/noise.h"
 #include "data/transforms/pad.h"
 #include "data/transforms/photometric.h"
 #include "data/transforms/random_crop.h"
+#include "data/transforms/rescale.h"
 #include "data/transforms/resize.h"
 #include "data/transforms/rotate.h"
 #include "data/transforms/scale_jitter.h"
@@ -39,6 +46,24 @@ TransformPtr make(const PhotometricConfig& config, const Fill&) {
 TransformPtr make(const PadConfig& config, const Fill& fill) {
   return std::make_unique<Pad>(config, fill);
 }
+TransformPtr make(const GammaConfig& config, const Fill&) {
+  return std::make_unique<Gamma>(config);
+}
+TransformPtr make(const NoiseConfig& config, const Fill&) {
+  return std::make_unique<Noise>(config);
+}
+TransformPtr make(const ElasticConfig& config, const Fill& fill) {
+  return std::make_unique<Elastic>(config, fill);
+}
+TransformPtr make(const GridDistortionConfig& config, const Fill& fill) {
+  return std::make_unique<GridDistortion>(config, fill);
+}
+TransformPtr make(const CutoutConfig& config, const Fill& fill) {
+  return std::make_unique<Cutout>(config, fill);
+}
+TransformPtr make(const GrayscaleConfig& config, const Fill&) {
+  return std::make_unique<Grayscale>(config);
+}
 
 // The photometric transform after which pixels are at most moved, or the end of the list: colours may as well change last.
 size_t last_colors(const std::vector<TransformConfig>& configs) {
@@ -65,8 +90,14 @@ Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& 
 }
 
 Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors) {
-  const bool fixed = config.normalize.mode == NormalizeMode::kFixed;
-  return make_pipeline(split_of(config, split).transforms, fixed ? config.normalize.mean : Fill{}, colors);
+  const NormalizeConfig& normalize = config.normalize;
+  Pipeline pipeline =
+      make_pipeline(transforms_of(config, split), acts_per_pixel(normalize.mode) ? normalize.mean : Fill{}, colors);
+  // First, so that padding, brightness and all that follows speak of shares of the range that was chosen.
+  if (normalize.mode == NormalizeMode::kRange) {
+    pipeline.insert(pipeline.begin(), std::make_unique<Rescale>(normalize.low_value, normalize.high_value));
+  }
+  return pipeline;
 }
 
 void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw) {

@@ -16,8 +16,9 @@ namespace tessera {
 Pipeline make_pipeline(const std::vector<TransformConfig>& configs, const Fill& fill = {},
                        ColorPlace colors = ColorPlace::kLoader);
 
-// The transforms of a split. With normalize.mode fixed the fill is the mean, which normalisation turns into 0 (but for the
-// rounding of bytes); the other modes find their zero image by image, and the fill is 0.
+// The transforms of a split, after the Rescale of mode range. With normalize.mode fixed and range the fill is the mean, which
+// normalisation turns into 0 (but for the rounding of bytes); the other modes find their zero image by image, and the fill is
+// 0.
 Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors = ColorPlace::kLoader);
 
 // Applies the pipeline to a sample. What happens is a function of (seed, epoch, draw): the sample's index, or another number

@@ -14,6 +14,12 @@ std::vector<TransformConfig> everything() {
           FlipConfig{},
           BlurConfig{},
           PhotometricConfig{},
+          GammaConfig{},
+          NoiseConfig{},
+          ElasticConfig{},
+          GridDistortionConfig{},
+          CutoutConfig{},
+          GrayscaleConfig{},
           PadConfig{{30, 30}, true},
           ResizeConfig{ResizeMode::kExact, {16, 16}}};
 }
@@ -87,6 +93,14 @@ TEST(Pipeline, TakesTheTransformsOfTheSplit) {
   config.train.transforms = {PadConfig{{60, 70}, false}};
   EXPECT_EQ(run(make_pipeline(config, Split::kTrain), 1, 1, 1).image.size(), (Size{60, 70}));
   EXPECT_EQ(run(make_pipeline(config, Split::kVal), 1, 1, 1).image.size(), (Size{40, 50}));
+}
+
+TEST(Pipeline, TestIsTreatedAsValUnlessToldOtherwise) {
+  DataConfig config;
+  config.val.transforms = {PadConfig{{60, 70}, false}};
+  EXPECT_EQ(run(make_pipeline(config, Split::kTest), 1, 1, 1).image.size(), (Size{60, 70}));
+  config.test.transforms = {PadConfig{{80, 90}, false}};
+  EXPECT_EQ(run(make_pipeline(config, Split::kTest), 1, 1, 1).image.size(), (Size{80, 90}));
 }
 
 TEST(Pipeline, TheEmptyOneDoesNothing) {

@@ -4,76 +4,26 @@
 #include <cmath>
 #include <numbers>
 
+#include "data/transforms/warp.h"
+
 namespace tessera {
 namespace {
 
-template <class T>
-T to_pixel(double value) {
-  if constexpr (std::is_same_v<T, uint8_t>) return static_cast<uint8_t>(std::lround(value));
-  return static_cast<T>(value);
-}
-
 // Where pixel (y, x) of the turned image comes from.
-class SourcePoint {
+class TurnedPoint {
  public:
-  SourcePoint(Size size, double degrees)
+  TurnedPoint(Size size, double degrees)
       : cy_((size.height - 1) / 2.0),
         cx_((size.width - 1) / 2.0),
         cos_(std::cos(degrees * std::numbers::pi / 180)),
         sin_(std::sin(degrees * std::numbers::pi / 180)) {}
-  double y(int y, int x) const { return cy_ + (x - cx_) * sin_ + (y - cy_) * cos_; }
-  double x(int y, int x) const { return cx_ + (x - cx_) * cos_ - (y - cy_) * sin_; }
+  ImagePoint operator()(int y, int x) const {
+    return {cy_ + (x - cx_) * sin_ + (y - cy_) * cos_, cx_ + (x - cx_) * cos_ - (y - cy_) * sin_};
+  }
 
  private:
   double cy_, cx_, cos_, sin_;
 };
-
-// A point belongs to the image while its nearest pixel does; image and labels must agree on that.
-bool is_inside(double y, double x, Size size) {
-  return y >= -0.5 && x >= -0.5 && y < size.height - 0.5 && x < size.width - 0.5;
-}
-
-template <class T>
-std::vector<T> rotate_pixels(const std::vector<T>& from, Size size, const SourcePoint& source, const std::vector<T>& fill) {
-  const auto channels = static_cast<int>(fill.size());
-  std::vector<T> result(from.size());
-  const auto value = [&](int y, int x, int c) {
-    return static_cast<double>(from[(static_cast<size_t>(y) * static_cast<size_t>(size.width) + static_cast<size_t>(x)) *
-                                        static_cast<size_t>(channels) +
-                                    static_cast<size_t>(c)]);
-  };
-  size_t at = 0;
-  for (int y = 0; y < size.height; ++y) {
-    for (int x = 0; x < size.width; ++x, at += static_cast<size_t>(channels)) {
-      const double sy = source.y(y, x), sx = source.x(y, x);
-      if (!is_inside(sy, sx, size)) {
-        std::copy(fill.begin(), fill.end(), result.begin() + static_cast<ptrdiff_t>(at));
-        continue;
-      }
-      const double cy = std::clamp(sy, 0.0, size.height - 1.0), cx = std::clamp(sx, 0.0, size.width - 1.0);
-      const int y0 = static_cast<int>(cy), x0 = static_cast<int>(cx);
-      const int y1 = std::min(y0 + 1, size.height - 1), x1 = std::min(x0 + 1, size.width - 1);
-      for (int c = 0; c < channels; ++c) {
-        const double top = std::lerp(value(y0, x0, c), value(y0, x1, c), cx - x0);
-        const double bottom = std::lerp(value(y1, x0, c), value(y1, x1, c), cx - x0);
-        result[at + static_cast<size_t>(c)] = to_pixel<T>(std::lerp(top, bottom, cy - y0));
-      }
-    }
-  }
-  return result;
-}
-
-LabelMap rotate_labels(const LabelMap& from, const SourcePoint& source) {
-  LabelMap result(from.height, from.width, kIgnoreLabel);
-  for (int y = 0; y < from.height; ++y) {
-    for (int x = 0; x < from.width; ++x) {
-      const double sy = source.y(y, x), sx = source.x(y, x);
-      if (!is_inside(sy, sx, from.size())) continue;
-      result.at(y, x) = from.at(static_cast<int>(std::floor(sy + 0.5)), static_cast<int>(std::floor(sx + 0.5)));
-    }
-  }
-  return result;
-}
 
 template <class T>
 std::vector<T> turn_values(const std::vector<T>& from, Size old, int unit, int quarters) {
@@ -95,13 +45,7 @@ std::vector<T> turn_values(const std::vector<T>& from, Size old, int unit, int q
 }  // namespace
 
 void rotate_sample(Sample& sample, double degrees, const Fill& fill) {
-  Image& image = sample.image;
-  const SourcePoint source(image.size(), degrees);
-  std::visit([&]<class T>(
-                 std::vector<T>& pixels) { pixels = rotate_pixels(pixels, image.size(), source, fill_pixel<T>(fill, image)); },
-             image.pixels);
-  if (sample.labels) sample.labels = rotate_labels(*sample.labels, source);
-  sample.placement.complete = false;
+  warp_sample(sample, TurnedPoint(sample.image.size(), degrees), fill);
 }
 
 void turn_quarters(Sample& sample, int quarters) {

@@ -56,11 +56,14 @@ void check_file(const std::error_code& error, const char* what, const fs::path& 
   TSR_CHECK(!error, "cannot {} {}: {}", what, path.string(), error.message());
 }
 
-json state_json(const TrainState& s, const ClassTable& classes, const SampleNames& samples) {
-  json j = to_json(s);
-  j["samples"] = samples;
+json state_json(const Checkpoint& checkpoint) {
+  const ClassTable& classes = checkpoint.classes;
+  json j = to_json(checkpoint.state);
+  j["samples"] = checkpoint.samples;
+  if (checkpoint.images.known()) j["images"] = checkpoint.images;
   j["format"] = 1;
   j["classes"] = {{"names", classes.names}, {"palette", classes.palette}};
+  if (classes.multi_label) j["classes"]["multi_label"] = true;
   return j;
 }
 
@@ -124,7 +127,7 @@ void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint, Acce
     put("model.safetensors", encode_safetensors(checkpoint.model, {{"format", "pt"}}));
     put("optimizer.safetensors", encode_safetensors(checkpoint.optimizer));
     if (!checkpoint.average.empty()) put("ema.safetensors", encode_safetensors(checkpoint.average, {{"format", "pt"}}));
-    put_text("state.json", json_text(state_json(checkpoint.state, checkpoint.classes, checkpoint.samples), 2));
+    put_text("state.json", json_text(state_json(checkpoint), 2));
     put_text("config.yaml", checkpoint.config_yaml);
     write_file(draft / "DONE", json_text({{"files", files}}, 2), access);
     sync_path(draft);
@@ -188,8 +191,10 @@ Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
     const json state = json::parse(get("state.json"));
     result.state = state_from_json(state);
     if (const auto evaluated = read_evaluated(folder, result.state.step)) result.state = *evaluated;
-    result.classes = {state.at("classes").at("names"), state.at("classes").at("palette")};
+    const json& classes = state.at("classes");
+    result.classes = {classes.at("names"), classes.at("palette"), classes.value("multi_label", false)};
     if (state.contains("samples")) result.samples = state.at("samples");  // older ones do not know it
+    if (state.contains("images")) result.images = state.at("images");
     const auto config = get("config.yaml");
     result.config_yaml.assign(config.begin(), config.end());
   } catch (const json::exception& e) {

@@ -7,6 +7,7 @@
 #include "config/dist_config.h"
 #include "core/access.h"
 #include "core/image.h"
+#include "data/check/image_look.h"
 #include "infer/checkpoint/sample_names.h"
 #include "weights/formats/safetensors.h"
 
@@ -43,10 +44,10 @@ TrainState state_from_json(const nlohmann::json& json);  // throws for one that 
 
 // Note [Checkpoint]
 // A folder `step-00001200` with model.safetensors, optimizer.safetensors, ema.safetensors where there is a moving average,
-// state.json (TrainState, classes, samples), config.yaml (the resolved experiment) and, written last, DONE: the size and xxh3
-// of each file. It is written under another name (.writing-step-...), flushed and renamed, so a folder of that name is whole
-// or, if the disk failed, found out by its hashes. A step is saved before it is evaluated: what the evaluation made of the
-// TrainState is then added as evaluated.json, with its own hash. Where that is missing or damaged the step counts as not
+// state.json (TrainState, classes, samples, images), config.yaml (the resolved experiment) and, written last, DONE: the size
+// and xxh3 of each file. It is written under another name (.writing-step-...), flushed and renamed, so a folder of that name is
+// whole or, if the disk failed, found out by its hashes. A step is saved before it is evaluated: what the evaluation made of
+// the TrainState is then added as evaluated.json, with its own hash. Where that is missing or damaged the step counts as not
 // evaluated.
 struct Checkpoint {
   NamedTensors model;      // parameters and buffers by name
@@ -56,6 +57,7 @@ struct Checkpoint {
   ClassTable classes;
   std::string config_yaml;
   SampleNames samples = {};
+  ImageFacts images = {};  // of the training images; not known of older ones
 };
 
 std::string checkpoint_name(int64_t step);

@@ -25,6 +25,7 @@ Checkpoint example(int64_t step, int64_t best_step = -1) {
   c.state.best_value = 0.5;
   c.classes = {{"a", "b"}, {{0, 0, 0}, {1, 2, 3}}};
   c.config_yaml = "train:\n  seed: 1\n";
+  c.images = {"16-bit", 2, {100, 0.5}, {4000, 1.5}};
   return c;
 }
 
@@ -38,11 +39,17 @@ TEST(Checkpoint, RoundTrip) {
   EXPECT_EQ(back.state.step, 7);
   EXPECT_EQ(back.classes.palette[1], (Color{1, 2, 3}));
   EXPECT_EQ(back.config_yaml, "train:\n  seed: 1\n");
+  EXPECT_EQ(back.images.depth, "16-bit");
+  EXPECT_EQ(back.images.channels, 2);
+  EXPECT_EQ(back.images.low, (std::vector<double>{100, 0.5}));
+  EXPECT_EQ(back.images.high, (std::vector<double>{4000, 1.5}));
   EXPECT_TRUE(read_checkpoint(folder / "step-00000007", false).optimizer.empty());
   Checkpoint plain = example(8);
   plain.average.clear();
+  plain.images = {};
   write_checkpoint(folder / "step-00000008", plain);
   EXPECT_TRUE(read_checkpoint(folder / "step-00000008").average.empty());
+  EXPECT_FALSE(read_checkpoint(folder / "step-00000008").images.known());
 }
 
 TEST(TrainState, TheBestIsTheFirstOfTheLargestValues) {

@@ -89,7 +89,7 @@ TEST(WindowClasses, AreThoseOfTheSumsWhetherScoresAreKeptOrNot) {
     torch::manual_seed(side);
     const at::Tensor scores = torch::randn({16, 3, side, side});
     bool banded = false;
-    WindowClasses classes(view, WindowWeights::kGaussian, [&](const at::Tensor& sums) {
+    WindowClasses classes(view, WindowWeights::kGaussian, /*argmax=*/true, [&](const at::Tensor& sums) {
       banded = true;
       return sums.argmax(1).to(at::kShort);
     });
@@ -104,7 +104,7 @@ TEST(WindowClasses, AreThoseOfTheSumsWhetherScoresAreKeptOrNot) {
     EXPECT_TRUE(classes.result().equal(expected)) << side;
     EXPECT_EQ(banded, side == 16);
   }
-  const WindowClasses nothing({2, grid, {}}, WindowWeights::kFlat, {});
+  WindowClasses nothing({2, grid, {}}, WindowWeights::kFlat, /*argmax=*/true, {});
   EXPECT_FALSE(nothing.result().defined());
 }
 

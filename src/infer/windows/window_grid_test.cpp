@@ -8,7 +8,7 @@ namespace {
 
 WindowGrid grid(int64_t height, int64_t width, int size, int stride) {
   WindowConfig config;
-  config.size = {size, size};
+  config.size = Size{size, size};
   config.stride = {stride, stride};
   return window_grid(height, width, config);
 }

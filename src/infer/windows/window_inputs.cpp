@@ -1,6 +1,7 @@
 #include "infer/windows/window_inputs.h"
 
 #include "data/batch/normalize.h"
+#include "data/batch/stored_pixels.h"
 #include "tensor/upload.h"
 
 namespace tessera {
@@ -9,33 +10,28 @@ namespace {
 // Images of more bytes go to a GPU window by window.
 constexpr size_t kSentWhole = size_t{256} << 20;
 
-at::Tensor normalized(const at::Tensor& pixels, const InputFormat& format) {
-  return normalize_images(pixels, format.max_value, format.normalize, format.type);
-}
-
 }  // namespace
 
 WindowInputs::WindowInputs(const at::Tensor& images, const WindowGrid& grid, InputFormat format, at::Device device)
     : grid_(grid),
       format_(std::move(format)),
       device_(device),
-      by_window_(format_.normalize.mode == NormalizeMode::kFixed),
-      pixels_(images) {
-  if (!by_window_) {
-    pixels_ = normalized(upload(images, device_), format_).permute({0, 2, 3, 1});
-  } else if (images.nbytes() <= kSentWhole) {
-    pixels_ = upload(images, device_);
-  }
+      pixels_(images.nbytes() <= kSentWhole ? upload(images, device) : images) {
+  const at::ScalarType compute = format_.type == at::kDouble ? at::kDouble : at::kFloat;
+  statistics_ = image_statistics(pixels_, format_.channels, format_.max_value, format_.normalize, compute);
+  if (statistics_.defined()) statistics_ = {upload(statistics_.shift, device), upload(statistics_.range, device)};
 }
 
 at::Tensor WindowInputs::of(const std::vector<WindowPlace>& places) const {
   std::vector<at::Tensor> windows;
+  std::vector<int64_t> images;
   for (const WindowPlace& place : places) {
+    images.push_back(place.image);
     const at::Tensor image = pixels_.narrow(0, place.image, 1);
     windows.push_back(image.narrow(1, place.y, grid_.rows.size).narrow(2, place.x, grid_.columns.size));
   }
-  const at::Tensor joined = upload_joined(windows, device_);
-  return by_window_ ? normalized(joined, format_) : joined.permute({0, 3, 1, 2});
+  const at::Tensor pixels = network_pixels(upload_joined(windows, device_), format_.channels);
+  return normalize_images(pixels, format_.max_value, format_.normalize, format_.type, statistics_.of(images));
 }
 
 }  // namespace tessera

@@ -145,8 +145,19 @@ JobSecret launcher_secret(const LaunchOptions& options, const Layout& layout, co
 
 JobSecret rank_secret(const RankSpec& spec, const RankVariables& variables) {
   if (const auto given = given_secret(variables)) return JobSecret(*given);
-  if (spec.srun_step.empty() || asks_for_insecure(variables)) return JobSecret("");
-  return {std::make_unique<SharedSecret>(scheduler_job(variables), job_folders(variables)), spec.rank == 0};
+  // RANK is set by another launcher, which the scheduler may have started: then its ranks are not those of the scheduler's job.
+  const bool by_mpirun = spec.num_nodes > 1 && !value_of(variables, "RANK") && value_of(variables, "OMPI_COMM_WORLD_RANK");
+  const std::string job = by_mpirun || !spec.srun_step.empty() ? scheduler_job(variables) : "";
+  if (!job.empty() && !asks_for_insecure(variables))
+    return {std::make_unique<SharedSecret>(job, job_folders(variables)), spec.rank == 0};
+  const bool told = variables.get("TESSERA_GENERATION").has_value();  // by our launcher, which started this rank
+  if (spec.rank == 0 && spec.num_nodes > 1 && !told && !is_loopback(spec.master_addr)) {
+    log_warn(
+        "these ranks have no secret: whoever reaches {} port {} can take the place of one, and end the job; give all of them "
+        "{}",
+        spec.master_addr, spec.master_port, ways_to_give_a_secret());
+  }
+  return JobSecret("");
 }
 
 }  // namespace tessera

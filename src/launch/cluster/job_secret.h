@@ -47,7 +47,7 @@ std::string secret_from_stdin(double seconds);
 // loopback.
 JobSecret launcher_secret(const LaunchOptions& options, const Layout& layout, const RankVariables& variables);
 
-// Of a rank, whoever started it; "" where nobody gave it one.
+// Of a rank, whoever started it; "" where nobody gave it one, which rank 0 says where ranks of several hosts go without.
 JobSecret rank_secret(const RankSpec& spec, const RankVariables& variables);
 
 std::string ways_to_give_a_secret();  // for messages

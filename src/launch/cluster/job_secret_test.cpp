@@ -137,6 +137,8 @@ TEST(SharedSecret, WhatOthersPutThereIsNotBelieved) {
   chmod(elsewhere.c_str(), 0600);
   fs::create_symlink(elsewhere, path);
   is_refused();
+  fs::create_hard_link(elsewhere, path);  // this user's and closed, but somebody else may have put it there
+  is_refused();
   fs::create_symlink(folder / "nowhere", path);
   is_refused();
   EXPECT_FALSE(fs::exists(folder / "nowhere"));
@@ -195,6 +197,59 @@ TEST(JobSecret, ARankOfSrunFindsThatOfItsStepAndOthersNone) {
     EXPECT_EQ(other.look(), first.look()) << "who has read it knows it";
   }
   fs::current_path(before);
+}
+
+const Table kMpirun = {{"OMPI_COMM_WORLD_RANK", "1"}, {"PMIX_NAMESPACE", "prterun-node0-12@1"}};
+
+TEST(JobSecret, ARankOfMpirunOnSeveralHostsFindsThatOfItsJob) {
+  const testing::TempFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  RankSpec spec{.rank = 1, .world_size = 2, .node_rank = 1, .num_nodes = 2, .master_addr = "node0"};
+  {
+    JobSecret other = rank_secret(spec, variables_of(kMpirun));
+    EXPECT_EQ(other.look(), std::nullopt);
+    EXPECT_NE(other.places().find(".tessera-secret-mpirun-prterun-node0-12@1"), std::string::npos) << other.places();
+    spec.rank = 0;
+    JobSecret first = rank_secret(spec, variables_of(kMpirun));
+    EXPECT_EQ(first.wait(0).size(), 64U);
+    EXPECT_EQ(other.look(), first.look());
+  }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  // Ranks of one host need none, and those of a torchrun that mpirun started are not mpirun's.
+  spec.num_nodes = 1;
+  EXPECT_EQ(rank_secret(spec, variables_of(kMpirun)).wait(0), "");
+  spec.num_nodes = 2;
+  Table torchrun = kMpirun;
+  torchrun["RANK"] = "0";
+  EXPECT_EQ(rank_secret(spec, variables_of(torchrun)).wait(0), "");
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  fs::current_path(before);
+}
+
+TEST(JobSecret, RanksOfSeveralHostsThatGoWithoutAreWarnedOnce) {
+  const auto said = [](const RankSpec& spec, const Table& table) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(rank_secret(spec, variables_of(table)).wait(0), "");
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const RankSpec spec{.world_size = 2, .num_nodes = 2, .master_addr = "node0", .master_port = 29500};
+  const std::string warning = said(spec, {{"RANK", "0"}});
+  EXPECT_NE(warning.find("whoever reaches node0 port 29500"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("TESSERA_JOB_SECRET_FILE"), std::string::npos) << warning;
+  Table insecure = kMpirun;
+  insecure["TESSERA_INSECURE"] = "1";
+  EXPECT_NE(said(spec, insecure), "");
+  RankSpec quiet = spec;
+  quiet.rank = 1;
+  EXPECT_EQ(said(quiet, {{"RANK", "1"}}), "") << "rank 0 says it";
+  quiet = spec;
+  quiet.master_addr = "127.0.0.1";
+  EXPECT_EQ(said(quiet, {{"RANK", "0"}}), "");
+  quiet = spec;
+  quiet.num_nodes = 1;
+  EXPECT_EQ(said(quiet, {{"RANK", "0"}}), "");
+  EXPECT_EQ(said(spec, {{"RANK", "0"}, {"TESSERA_GENERATION", "0"}}), "") << "its launcher has said it";
 }
 
 TEST(SecretFile, IsReadByProcessesOfThisUser) {

@@ -19,10 +19,11 @@ namespace {
 
 constexpr size_t kLength = 64;  // of a text of make_secret()
 
-// Of this user, closed to all others, a file and no link to one.
+// Of this user, closed to all others, a file and no link to one, nor a second name for one that lies elsewhere.
 bool is_private(int fd) {
   struct stat about {};
-  return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() && (about.st_mode & 077) == 0;
+  return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() && (about.st_mode & 077) == 0 &&
+         about.st_nlink == 1;
 }
 
 std::optional<std::string> read_private(const fs::path& path) {

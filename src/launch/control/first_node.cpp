@@ -50,7 +50,7 @@ class FirstNode {
 
   int run() {
     while (!supervisor_.over()) {
-      poller_.wait(kLook_ms);
+      poller_.wait(reception_ && reception_->waiting() > 0 ? kReadGuests_ms : kLook_ms);
       pass_on_stops();
       const bool ended = ranks_.notice_ends();
       const double now = monotonic_s();
@@ -70,7 +70,7 @@ class FirstNode {
   }
 
  private:
-  static constexpr int kLook_ms = 200;
+  static constexpr int kLook_ms = 200, kReadGuests_ms = static_cast<int>(Reception::kRead_s * 1e3);
   static constexpr double kReport_s = 0.5, kTick_s = 1, kGoodbye_s = 3;
 
   int choose_port(const Layout& layout) {

@@ -9,7 +9,7 @@ namespace tessera {
 // The first message a node's launcher sends to node 0's. Nodes that would run different things are found here, not by wrong
 // results.
 struct Hello {
-  std::string protocol = "tessera-launch-2";
+  std::string protocol = "tessera-launch-3";
   std::string program;  // version and commit
   std::string command;  // what the ranks run, as it can be shown; the end of a long one as a hash
   int num_nodes = 1, node_rank = 0, ranks = 1;

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "launch/control/resolve.h"
+#include "core/resolve.h"
 
 namespace tessera {
 namespace {

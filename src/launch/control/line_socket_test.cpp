@@ -86,6 +86,21 @@ TEST(Listener, IsFoundAtTheMastersAddressAlone) {
   EXPECT_FALSE(connect_to("127.0.0.1", port.number(), why).open());
 }
 
+TEST(Listener, AnAddressThatDoesNotTellWhereOthersComeInIsAllOfThemAndSaysSo) {
+  const ReservedPort port;
+  Poller poller;
+  for (const char* address : {"192.0.2.1", "no-such-host.invalid"}) {
+    ::testing::internal::CaptureStderr();
+    const Listener listener(address, port.number(), poller);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(listener.everywhere());
+    EXPECT_NE(said.find(address), std::string::npos) << said;
+    EXPECT_NE(said.find("all addresses"), std::string::npos) << said;
+    std::string why;
+    EXPECT_TRUE(connect_to("127.0.0.1", port.number(), why).open()) << why;
+  }
+}
+
 TEST(Listener, TakesAFewAtATimeAndRests) {
   const ReservedPort port;
   Poller poller;

@@ -2,14 +2,14 @@
 #include <string>
 #include <vector>
 
+#include "core/descriptor.h"
 #include "launch/control/line_socket.h"
 #include "launch/node/poller.h"
 
 namespace tessera {
 
-// Where the launcher of node 0 is found: at the master's address alone. A name that on this host leads to loopback, as some
-// /etc/hosts have it for the host's own name, or an address that is not of this host, as that of a service in front of it, does
-// not tell where the others will come in: then it is all addresses.
+// Where the launcher of node 0 is found: at the master's address alone. Where that does not tell at which address of this host
+// the others come in (core/listen_at.h), it is all of them, and a warning says so.
 class Listener {
  public:
   Listener(const std::string& address, int port, Poller& poller);  // throws Error if the port is taken
@@ -31,7 +31,7 @@ class Listener {
   void pause(double until_s);
 
   Poller& poller_;
-  std::vector<FileHandle> sockets_;
+  std::vector<Descriptor> sockets_;
   bool everywhere_ = false, paused_ = false, starved_ = false;
   double resume_s_ = 0;
 };

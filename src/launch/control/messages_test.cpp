@@ -4,7 +4,9 @@
 
 #include <csignal>
 
+#include "core/files.h"
 #include "launch/options.h"
+#include "support/fixtures.h"
 
 namespace tessera {
 namespace {
@@ -51,6 +53,25 @@ std::string directive_with(Directive::Kind kind, const char* name, const json& v
   json message = directive;
   message[name] = value;
   return json_text(message);
+}
+
+// What the fuzzer begins with (tests/fuzz/seeds.py): from what nobody reads it would learn nothing.
+TEST(Messages, TheFuzzersFirstInputsAreMessages) {
+  size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(testing::source_dir() + "/tests/fuzz/control_seeds")) {
+    const std::string name = entry.path().stem(), text = read_text(entry.path());
+    EXPECT_NO_THROW({
+      if (name == "hello") {
+        EXPECT_EQ(read_hello(text).protocol, Hello().protocol);
+      } else if (name.starts_with("node-")) {
+        read_node_message(text);
+      } else {
+        read_directive(text);
+      }
+    }) << name;
+    ++count;
+  }
+  EXPECT_EQ(count, 7U);
 }
 
 TEST(Messages, ComeBackAsTheyWere) {

@@ -68,8 +68,8 @@ class OtherNode {
     if (over_) return;
     if (!socket_->complaint().empty()) return finish(wrong_listener(), 1);
     const bool silent = now - heard_s_ > kSilence_s;
-    // One that closes or keeps silent before it has shown that it is node 0 may be busy with strangers.
-    if (!socket_->proven()) {
+    // One that closes or keeps silent before it has answered may be busy with strangers.
+    if (!welcome_) {
       if (socket_->closed() || silent) hang_up(silent ? "it does not answer" : "it closed the connection");
       return;
     }
@@ -89,7 +89,7 @@ class OtherNode {
     const auto signals = stop_.take_signals();
     if (stop_.starter_gone()) return finish("the launcher that started this one is gone", 1);
     if (signals.empty()) return;
-    if (!socket_ || !socket_->proven()) return finish("", 128 + signals.front());
+    if (!welcome_) return finish("", 128 + signals.front());
     for (const int number : signals) socket_->send(signal_text(number));
   }
 
@@ -97,6 +97,7 @@ class OtherNode {
     try {
       for (const std::string& text : socket_->receive()) {
         heard_s_ = now;
+        welcome_ = true;
         obey(read_directive(text));
         if (over_) return;
       }
@@ -146,7 +147,7 @@ class OtherNode {
   StopSource stop_;
   NodeRanks ranks_;
   std::unique_ptr<SealedSocket> socket_;
-  bool over_ = false;
+  bool welcome_ = false, over_ = false;  // welcome: node 0 has answered our hello
   std::string text_, why_;
   int exit_code_ = 0;
   double began_s_, heard_s_ = 0, reported_s_ = 0;

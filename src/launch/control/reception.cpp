@@ -18,7 +18,6 @@ Reception::Reception(const std::string& address, int port, std::string secret, P
     : poller_(poller), listener_(address, port, poller), secret_(std::move(secret)) {}
 
 Reception::~Reception() {
-  for (const auto& guest : guests_) poller_.forget(guest->socket.fd());
   if (unnamed_ > 0) log_warn("dropped {} more {} at the master port", unnamed_, plural(unnamed_, "connection"));
 }
 
@@ -32,32 +31,24 @@ void Reception::name(const std::string& peer, const std::string& why) {
   log_warn("{}", text);
 }
 
-// Takes a copy: the caller's may be the one that goes.
-void Reception::drop(std::shared_ptr<Guest> guest) {  // NOLINT(performance-unnecessary-value-param)
-  poller_.forget(guest->socket.fd());
-  std::erase(guests_, guest);
-}
-
 void Reception::take_new(double now_s) {
   for (LineSocket& connection : listener_.accept(now_s)) {
     auto guest = std::make_shared<Guest>(
         Guest{SealedSocket(std::move(connection), SealedSocket::Side::kListener, secret_), now_s + kHello_s});
-    poller_.watch(guest->socket.fd(), [] {});  // wakes the loop
     guests_.push_back(std::move(guest));
   }
 }
 
-// What one that leaves still sends is read and forgotten: closing before it has read our last word would take that from it. It
-// does not wake us any more, so that nobody keeps us busy by sending.
+// What one that leaves still sends is read and forgotten: closing before it has read our last word would take that from it.
 void Reception::let_go(Guest& guest, double now_s) {
   guest.socket.end_sending();
   guest.leaving = true;
   guest.until_s = now_s + kGoodbye_s;
-  poller_.forget(guest.socket.fd());
 }
 
 void Reception::see_off(SealedSocket socket, const std::string& why, double now_s) {
   name(socket.peer(), why);
+  poller_.forget(socket.fd());
   guests_.push_back(std::make_shared<Guest>(Guest{std::move(socket), now_s}));
   guests_.back()->seen_off = true;
   let_go(*guests_.back(), now_s);
@@ -66,7 +57,7 @@ void Reception::see_off(SealedSocket socket, const std::string& why, double now_
 bool Reception::some_leave(double now_s) {
   for (const auto& guest : std::vector(guests_)) {
     if (guest->seen_off) guest->socket.receive();
-    if (!guest->seen_off || guest->socket.closed() || now_s > guest->until_s) drop(guest);
+    if (!guest->seen_off || guest->socket.closed() || now_s > guest->until_s) std::erase(guests_, guest);
   }
   return !guests_.empty();
 }
@@ -81,6 +72,7 @@ void Reception::read(Guest& guest, double now_s, std::vector<Arrival>& arrivals)
     try {
       TSR_CHECK(texts.size() == 1, "it said more than who it is before it was answered");
       Hello hello = read_hello(texts.front());
+      poller_.watch(guest.socket.fd(), [] {});  // from now on it wakes the loop
       arrivals.push_back({std::move(guest.socket), std::move(hello)});
       return;
     } catch (const Error& e) {
@@ -92,26 +84,37 @@ void Reception::read(Guest& guest, double now_s, std::vector<Arrival>& arrivals)
   let_go(guest, now_s);
 }
 
-std::vector<Arrival> Reception::look(double now_s, size_t most) {
-  take_new(now_s);
-  if (listener_.starved()) most = std::min(most, guests_.size() / 2);  // the newest may be the one we wait for
-  std::vector<Arrival> arrivals;
-  for (const auto& guest : std::vector(guests_)) {
-    read(*guest, now_s, arrivals);
-    if (guest->socket.fd() < 0) {
-      std::erase(guests_, guest);  // it has arrived, and goes on waking us
-    } else if (guest->socket.closed()) {
-      drop(guest);
-    } else if (now_s > guest->until_s) {
-      if (!guest->leaving) name(guest->socket.peer(), fmt::format("it has not said who it is within {:.0f} s", kHello_s));
-      drop(guest);
-    }
-  }
+// Those who leave go first, then who has shown nothing, each the oldest first.
+void Reception::make_room(size_t most) {
   while (guests_.size() > most) {
     const auto leaving = std::find_if(guests_.begin(), guests_.end(), [](const auto& guest) { return guest->leaving; });
-    if (leaving == guests_.end()) name(guests_.front()->socket.peer(), "too many wait, and this one the longest");
-    drop(leaving == guests_.end() ? guests_.front() : *leaving);
+    const auto unknown =
+        std::find_if(guests_.begin(), guests_.end(), [](const auto& guest) { return !guest->socket.proven(); });
+    const auto goes = leaving != guests_.end() ? leaving : unknown != guests_.end() ? unknown : guests_.begin();
+    if (leaving == guests_.end()) name((*goes)->socket.peer(), "too many wait, and this one the longest");
+    guests_.erase(goes);
   }
+}
+
+std::vector<Arrival> Reception::look(double now_s, size_t most) {
+  std::vector<Arrival> arrivals;
+  take_new(now_s);
+  if (listener_.starved()) most = std::min(most, guests_.size() / 2);  // the newest may be the one we wait for
+  if (now_s >= next_read_s_) {
+    next_read_s_ = now_s + kRead_s;
+    for (const auto& guest : std::vector(guests_)) {
+      read(*guest, now_s, arrivals);
+      if (guest->socket.fd() < 0) {
+        std::erase(guests_, guest);  // it has arrived
+      } else if (guest->socket.closed()) {
+        std::erase(guests_, guest);
+      } else if (now_s > guest->until_s) {
+        if (!guest->leaving) name(guest->socket.peer(), fmt::format("it has not said who it is within {:.0f} s", kHello_s));
+        std::erase(guests_, guest);
+      }
+    }
+  }
+  make_room(most);
   return arrivals;
 }
 

@@ -17,8 +17,9 @@ struct Arrival {
 };
 
 // Where connections wait until they have shown that they belong to this job. Nobody there can end it, learn of it, or cost it
-// more than a few kilobytes: who says nothing for ten seconds, or anything wrong, is dropped and named once; when too many
-// wait, or the system has no more files, the oldest go. Knows no clock.
+// more than a few kilobytes and a look now and then, however often it sends: who says nothing for ten seconds, or anything
+// wrong, is dropped and named once; when too many wait, or the system has no more files, the oldest go, those who have shown
+// the secret last. Knows no clock.
 class Reception {
  public:
   Reception(const std::string& address, int port, std::string secret, Poller& poller);
@@ -28,7 +29,8 @@ class Reception {
 
   const Listener& listener() const { return listener_; }
 
-  // Takes new connections and reads the others; to be called often. At most `most` wait afterwards.
+  // Takes new connections and reads the others; to be called often, at least every kRead_s while some wait, for what they send
+  // wakes nobody. At most `most` wait afterwards.
   std::vector<Arrival> look(double now_s, size_t most);
 
   // One that is refused is named, reads what was sent to it last and closes; it has some seconds for that.
@@ -39,7 +41,7 @@ class Reception {
 
   size_t waiting() const { return guests_.size(); }
 
-  static constexpr double kHello_s = 10, kGoodbye_s = 3;
+  static constexpr double kHello_s = 10, kGoodbye_s = 3, kRead_s = 0.03;
   static constexpr size_t kLongestHello = 16384;
 
  private:
@@ -50,9 +52,9 @@ class Reception {
   };
   void take_new(double now_s);
   void read(Guest& guest, double now_s, std::vector<Arrival>& arrivals);
+  void make_room(size_t most);
   void name(const std::string& peer, const std::string& why);
   void let_go(Guest& guest, double now_s);
-  void drop(std::shared_ptr<Guest> guest);
 
   Poller& poller_;
   Listener listener_;
@@ -60,6 +62,7 @@ class Reception {
   std::vector<std::shared_ptr<Guest>> guests_;  // the oldest first
   std::set<std::string> named_;
   size_t unnamed_ = 0;
+  double next_read_s_ = 0;
 };
 
 }  // namespace tessera

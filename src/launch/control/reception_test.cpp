@@ -27,11 +27,11 @@ class ReceptionTest : public ::testing::Test {
 
   SealedSocket call_with(const std::string& secret) { return {call(), SealedSocket::Side::kCaller, secret}; }
 
-  // Real moments pass until the system has carried what was sent; on our clock, hardly any.
+  // Real moments pass until the system has carried what was sent; on our clock, hardly more.
   std::vector<Arrival> arrival_of(SealedSocket& member) {
     std::vector<Arrival> arrivals;
     for (int i = 0; i < 1000 && arrivals.empty(); ++i, usleep(5000)) {
-      now_ += 0.001;
+      now_ += 0.005;
       arrivals = reception_.look(now_, kMost);
       member.receive();
     }
@@ -89,6 +89,37 @@ TEST_F(ReceptionTest, HalfALineIsNoHelloEither) {
   EXPECT_EQ(reception_.waiting(), 0U);
 }
 
+TEST_F(ReceptionTest, WhatAGuestSendsWakesNobodyAndIsReadNowAndThen) {
+  LineSocket stranger = call();
+  look_until_waiting(1);
+  reception_.look(now_ += 1, kMost);
+  stranger.send("nonsense");
+  usleep(100000);  // it has come
+  EXPECT_EQ(poller_.wait(0), 0U);
+  const auto answers_after = [&](double seconds) {
+    reception_.look(now_ + seconds, kMost);
+    usleep(100000);
+    return stranger.receive();
+  };
+  EXPECT_EQ(answers_after(0.5 * Reception::kRead_s).size(), 1U) << "the nonce it was met with";
+  EXPECT_EQ(answers_after(1.1 * Reception::kRead_s), std::vector<std::string>{"refused"});
+}
+
+TEST_F(ReceptionTest, AMemberIsNotDroppedForACrowd) {
+  SealedSocket member = call_with("right");
+  look_until_waiting(1);
+  for (int i = 0; i < 1000 && !member.proven(); ++i, usleep(5000)) {
+    member.receive();
+    reception_.look(now_ += 0.005, kMost);
+  }
+  std::vector<LineSocket> crowd;
+  for (size_t i = 0; i < 2 * kMost; ++i) crowd.push_back(call());
+  for (int i = 0; i < 5; ++i) reception_.look(now_ += 0.2, kMost);
+  EXPECT_EQ(reception_.waiting(), kMost);
+  member.send(hello_text(a_hello()));
+  EXPECT_EQ(arrival_of(member).size(), 1U);
+}
+
 TEST_F(ReceptionTest, WhoeverIsWrongIsToldNothingAndGone) {
   for (const std::string& line : {std::string("GET / HTTP/1.1"), std::string(64, 'a') + " " + std::string(64, 'b'),
                                   std::string(10000, '['), std::string("{\"hello\":{\"ranks\":-5}}")}) {
@@ -96,7 +127,7 @@ TEST_F(ReceptionTest, WhoeverIsWrongIsToldNothingAndGone) {
     stranger.send(line);
     std::string heard;
     for (int i = 0; i < 1000 && !stranger.broken(); ++i, usleep(5000)) {
-      EXPECT_TRUE(reception_.look(now_, kMost).empty());
+      EXPECT_TRUE(reception_.look(now_ += 0.005, kMost).empty());
       for (const std::string& text : stranger.receive()) heard += text + "\n";
     }
     EXPECT_TRUE(heard.size() == 65 || heard.substr(65) == "refused\n" || heard.empty()) << heard;
@@ -111,7 +142,7 @@ TEST_F(ReceptionTest, AMemberWithANonsensicalHelloIsGone) {
   member.send(R"({"hello":{"ranks":-5}})");
   for (int i = 0; i < 1000 && !member.closed(); ++i, usleep(5000)) {
     member.receive();
-    EXPECT_TRUE(reception_.look(now_, kMost).empty());
+    EXPECT_TRUE(reception_.look(now_ += 0.005, kMost).empty());
   }
   EXPECT_TRUE(member.closed());
 }

@@ -44,12 +44,23 @@ void SealedSocket::complain(const std::string& why) {
 
 void SealedSocket::send(const std::string& text) {
   if (broken()) return;
-  if (key_.empty()) {
+  if (proven_) {
+    put(text);
+  } else {
     waiting_.push_back(text);
-    return;
   }
+}
+
+void SealedSocket::put(const std::string& text) {
   socket_.send(code(true, sent_, text) + " " + text);
   ++sent_;
+}
+
+void SealedSocket::believe() {
+  ++received_;
+  proven_ = true;
+  if (side_ == Side::kListener) put("");
+  for (const std::string& text : std::exchange(waiting_, {})) put(text);
 }
 
 // What tells the caller who listens, and the listener that the caller has the secret.
@@ -63,13 +74,11 @@ void SealedSocket::take_first(const std::string& line) {
   if (listens) {
     if (!same_code(line, std::string(nonce) + " " + code(false, received_, "")))
       return complain("it does not have the secret of this job");
-    ++received_;
-    proven_ = true;
+    believe();
   } else {
     socket_.send(nonce_ + " " + code(true, sent_, ""));
     ++sent_;
   }
-  for (const std::string& text : std::exchange(waiting_, {})) send(text);
 }
 
 std::vector<std::string> SealedSocket::receive() {
@@ -86,9 +95,14 @@ std::vector<std::string> SealedSocket::receive() {
                !same_code(std::string_view(line).substr(0, kDigits),
                           code(false, received_, std::string_view(line).substr(kDigits + 1)))) {
       complain("a message of it is not signed with the secret of this job, or out of turn");
+    } else if (!proven_) {
+      if (line.size() > kDigits + 1) {
+        complain("it says something before it has shown that it has the secret of this job");
+      } else {
+        believe();
+      }
     } else {
       ++received_;
-      proven_ = true;
       texts.push_back(line.substr(kDigits + 1));
     }
   }

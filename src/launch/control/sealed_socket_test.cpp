@@ -58,11 +58,13 @@ TEST(SealedSocket, CarriesTextsBothWaysBetweenThoseWhoHaveTheSecret) {
     caller.send("again");
     EXPECT_TRUE(caller.receive().empty());  // the nonce alone
     EXPECT_FALSE(caller.proven());
-    EXPECT_EQ(listener.receive(), (Lines{"hello", "again"}));
+    EXPECT_TRUE(listener.receive().empty());  // the caller's code
     EXPECT_TRUE(listener.proven());
+    EXPECT_TRUE(caller.receive().empty());  // the listener's
+    EXPECT_TRUE(caller.proven());
+    EXPECT_EQ(listener.receive(), (Lines{"hello", "again"}));
     listener.send("do this");
     EXPECT_EQ(caller.receive(), Lines{"do this"});
-    EXPECT_TRUE(caller.proven());
     caller.send("done");
     EXPECT_EQ(listener.receive(), Lines{"done"});
     EXPECT_FALSE(listener.broken() || caller.broken());
@@ -86,11 +88,29 @@ TEST(SealedSocket, AListenerWithoutTheSecretIsNotBelieved) {
   auto ends = connected();
   SealedSocket caller = sealed(std::move(ends.first), SealedSocket::Side::kCaller, "right");
   LineSocket fake(std::move(ends.second), "fake", kLongest);
+  caller.send("a command line");
   fake.send(kNonce);
+  EXPECT_TRUE(caller.receive().empty());
   fake.send(std::string(64, '0') + " {\"kind\":1}");
   EXPECT_TRUE(caller.receive().empty());
+  caller.send("another");
   EXPECT_NE(caller.complaint(), "");
   EXPECT_FALSE(caller.proven());
+  const Lines heard = fake.receive();
+  ASSERT_EQ(heard.size(), 1U) << "it hears a nonce and a code, and no text";
+  EXPECT_EQ(heard[0].size(), 129U) << heard[0];
+}
+
+TEST(SealedSocket, TheFirstThatAListenerSignsIsNoText) {
+  auto ends = connected();
+  SealedSocket caller = sealed(std::move(ends.first), SealedSocket::Side::kCaller, "right");
+  LineSocket listener(std::move(ends.second), "listener", kLongest);
+  listener.send(kNonce);
+  caller.receive();
+  const std::string key = hmac_sha256("right", "tessera launch " + kNonce + listener.receive().at(0).substr(0, 64));
+  listener.send(hex_of(hmac_sha256(key, "listener 0 do this")) + " do this");
+  EXPECT_TRUE(caller.receive().empty());
+  EXPECT_NE(caller.complaint(), "");
 }
 
 TEST(SealedSocket, TheTestSpeaksAsACallerDoes) {
@@ -135,6 +155,7 @@ TEST(SealedSocket, ReplayedReorderedChangedAndReflectedLines) {
   EXPECT_EQ(refuses([&](auto& s) { return Lines{line(s, 1, "one").substr(0, 66)}; }), Lines{});              // truncated
   EXPECT_EQ(refuses([&](auto&) { return Lines{"one"}; }), Lines{});                                          // no code
   EXPECT_EQ(refuses([&](auto& s) {
+              s.line.receive();  // that it has the secret
               s.listener.send("ours");
               return s.line.receive();  // what the listener said itself
             }),

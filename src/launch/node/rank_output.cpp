@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "core/access.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/new_file.h"
@@ -28,6 +30,27 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
+// A rank prints what its config says, so a new log is as private as a run (core/access.h). One that is there must be this
+// user's, or a device: another user's file or pipe would hand him what ranks print, and a pipe that nobody reads would stop
+// them.
+FileHandle open_log(const fs::path& path, bool append) {
+  const fs::path real = follow_links(path);
+  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (append ? O_APPEND : 0);
+  FileHandle log(open(real.c_str(), flags, file_mode(access_at(real.parent_path()))));
+  const auto cannot = [&](const std::string& why) {
+    fail("cannot write {}: {}; choose another folder with --log-dir", path.string(), why);
+  };
+  if (!log.open()) cannot(std::strerror(errno));
+  struct stat about {};
+  if (fstat(log.fd(), &about) != 0) cannot(std::strerror(errno));
+  const bool file = S_ISREG(about.st_mode);
+  if (!S_ISCHR(about.st_mode) && about.st_uid != geteuid()) cannot("it belongs to another user");
+  if (file && about.st_nlink != 1) cannot("it is a second name of a file that lies elsewhere");
+  if (file && !append && ftruncate(log.fd(), 0) != 0) cannot(std::strerror(errno));
+  fcntl(log.fd(), F_SETFL, fcntl(log.fd(), F_GETFL) & ~O_NONBLOCK);
+  return log;
+}
+
 }  // namespace
 
 fs::path rank_log_path(const fs::path& folder, int rank) {
@@ -37,9 +60,7 @@ fs::path rank_log_path(const fs::path& folder, int rank) {
 RankOutput::RankOutput(int rank, const fs::path& log, bool append, Show show) : rank_(rank), log_path_(log), show_(show) {
   std::error_code error;
   fs::create_directories(log.parent_path(), error);
-  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
-  log_ = FileHandle(open(follow_links(log).c_str(), flags, 0644));
-  TSR_CHECK(log_.open(), "cannot write {}: {}; choose another folder with --log-dir", log.string(), std::strerror(errno));
+  log_ = open_log(log, append);
 }
 
 bool RankOutput::take(int fd, bool is_error) {

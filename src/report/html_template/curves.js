@@ -1,5 +1,5 @@
 "use strict";
-// Draws the curves of the report with Chart.js. Data: {id: {percent, series: [{label, look, right, x, y}]}}; a null is a gap.
+// Draws the curves of the report with Chart.js. Data: {id: {percent, series: [{label, look, right, hidden, x, y}]}}; a null is a gap.
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 const grouped = new Intl.NumberFormat("en");
@@ -65,6 +65,8 @@ function dataset(series, index) {
   return {
     label: series.label,
     data: points,
+    hidden: series.hidden,
+    borderDash: index >= 6 ? [5, 3] : [],  // the colours come round again
     yAxisID: series.right ? "right" : "y",
     order: kLayers[series.look],
     clip: 6,
@@ -92,10 +94,12 @@ function scales(curve, range, log) {
   const ticks = { color: theme.color("quiet"), padding: 7, maxRotation: 0, autoSkipPadding: 18, font: { size: 11 } };
   const share = (value) => Number((100 * value).toFixed(1)) + " %";
   const aboveZero = curve.series.every((s) => s.y.every((y) => y === null || y >= 0));
+  // Shares near nothing would else get an axis that goes below it.
+  const nearZero = curve.percent && curve.series.some((s) => !s.hidden && s.y.some((y) => y !== null && y < 0.1));
   const all = {
     x: { type: "linear", ...range, grid: { ...grid, display: false }, ticks: { ...ticks, callback: (value) => compact.format(value) } },
     y: {
-      type: log ? "logarithmic" : "linear", grid, beginAtZero: aboveZero && !log && !curve.percent, grace: aboveZero && !curve.percent ? 0 : "4%", max: curve.percent ? 1 : undefined,
+      type: log ? "logarithmic" : "linear", grid, beginAtZero: aboveZero && !log && !curve.percent, grace: aboveZero && !curve.percent ? 0 : "4%", min: nearZero ? 0 : undefined, max: curve.percent ? 1 : undefined,
       ticks: { ...ticks, maxTicksLimit: 6, callback: curve.percent ? share : (value) => numberText(value, false) },
     },
   };
@@ -105,7 +109,7 @@ function scales(curve, range, log) {
   return all;
 }
 
-function chartOptions(curve, range, log, resumes) {
+function chartOptions(curve, range, log, resumes, choice) {
   return {
     animation: false,
     responsive: true,
@@ -118,7 +122,8 @@ function chartOptions(curve, range, log, resumes) {
       verticalLines: { resumes },
       legend: {
         display: curve.series.length > 1, align: "start",
-        labels: { color: theme.color("quiet"), boxWidth: 14, boxHeight: 2, padding: 14, font: { size: 12 } },
+        labels: { color: theme.color("quiet"), boxWidth: 14, boxHeight: 2, padding: 14, font: { size: 12 }, filter: choice && ((item) => !item.hidden) },
+        ...(choice && { onClick: (_, item) => choice(item.datasetIndex, false) }),
       },
       tooltip: {
         backgroundColor: theme.color("surface"), titleColor: theme.color("quiet"), bodyColor: theme.color("text"),
@@ -156,6 +161,22 @@ function logButton(canvas, curve, setLog) {
   canvas.closest("figure").querySelector("figcaption").append(button);
 }
 
+// A list to add those series from that are not shown; a click on their name in the legend takes them away again.
+function seriesList(canvas, curve, choose) {
+  const list = document.createElement("select");
+  list.setAttribute("aria-label", "Show another class");
+  const fill = () => {
+    const others = curve.series.map((series, i) => [series.label, i]).filter(([, i]) => curve.series[i].hidden);
+    others.sort(([a], [b]) => a.localeCompare(b));
+    list.replaceChildren(new Option("Show \u2026", ""), ...others.map(([label, i]) => new Option(label, i)));
+    list.disabled = others.length === 0;
+  };
+  list.addEventListener("change", () => { if (list.value !== "") choose(Number(list.value), true); });
+  fill();
+  canvas.closest("figure").querySelector("figcaption").append(list);
+  return fill;
+}
+
 function drawCurves(curves, resumes) {
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   const range = stepRange(curves);
@@ -165,13 +186,19 @@ function drawCurves(curves, resumes) {
     const shift = curve.series[0].look === "faint" ? 1 : 0;
     const datasets = () => curve.series.map((series, i) => dataset(series, Math.max(0, i - shift)));
     let log = false;
-    const options = () => chartOptions(curve, range, log, resumes);
+    const choice = curve.series.some((series) => series.hidden) && ((index, shown) => {
+      curve.series[index].hidden = !shown;
+      refill();
+      redraw();
+    });
+    const options = () => chartOptions(curve, range, log, resumes, choice);
     const chart = new Chart(canvas, { type: "line", data: { datasets: datasets() }, options: options(), plugins: [verticalLines] });
     const redraw = () => {
       chart.data.datasets = datasets();
       chart.options = options();
       chart.update();
     };
+    const refill = choice && seriesList(canvas, curve, choice);
     document.addEventListener("themechange", redraw);
     if (canvas.dataset.curve === "loss") logButton(canvas, curve, (wanted) => { log = wanted; redraw(); });
   }

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/plural.h"
 #include "core/printable.h"
+#include "infer/eval_metrics.h"
 
 namespace tessera {
 namespace {
@@ -20,13 +21,13 @@ constexpr double kMostOfIt = 0.5;
 
 void ConsoleHook::on_start(const RunInfo& info) {
   ema_ = info.experiment.train.ema;
+  best_metric_ = info.experiment.checkpoint.best_metric;
+  classes_ = info.classes;
   run_ = info.progress;
   epochs_ = epochs_text(static_cast<double>(run_.total) / static_cast<double>(run_.steps_per_epoch));
   const Experiment& e = info.experiment;
-  log_info("{} with {:.3f} M parameters on {}, {}", e.model.name, static_cast<double>(info.num_parameters) * 1e-6, info.device,
-           name_of(e.train.precision));
-  log_info("{} training and {} validation {}, {} classes", info.num_train, info.num_val, plural(info.num_val, "image"),
-           info.classes.size());
+  log_info("{} with {:.3f} M parameters and {} classes on {}, {}", e.model.name,
+           static_cast<double>(info.num_parameters) * 1e-6, info.classes.size(), info.device, name_of(e.train.precision));
   log_info("{} {} of {} {} ({} {}), results in {}", run_.total, plural(run_.total, "step"), e.train.batch_size,
            plural(e.train.batch_size, "image"), epochs_, epochs_ == "1" ? "epoch" : "epochs", info.folder.string());
   if (info.resumed) log_info("resumed at step {}", run_.step);
@@ -71,9 +72,12 @@ std::string ConsoleHook::averaged_text(int64_t step) const {
 }
 
 void ConsoleHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
-  log_info("eval at step {} (epoch {:.1f}){}: mean IoU {:.4f}  pixel accuracy {:.4f}  ({:.1f} img/s){}", state.step, epoch,
+  const bool shown = best_metric_ == "mean_iou" || best_metric_ == "pixel_accuracy";
+  const std::string chosen =
+      shown ? "" : fmt::format("  {} {:.4f}", printable(best_metric_), metric_value(best_metric_, classes_, result));
+  log_info("eval at step {} (epoch {:.1f}){}: mean IoU {:.4f}  pixel accuracy {:.4f}{}  ({:.1f} img/s){}", state.step, epoch,
            result.averaged ? averaged_text(state.step) : "", result.report.mean_iou_present, result.report.pixel_accuracy,
-           static_cast<double>(result.num_images) / std::max(result.seconds, 1e-9),
+           chosen, static_cast<double>(result.num_images) / std::max(result.seconds, 1e-9),
            state.best_step == state.step ? "  best" : "");
 }
 

@@ -24,6 +24,8 @@ class ConsoleHook : public Hook {
   std::string epochs_;
   Progress run_;  // as it began
   EmaConfig ema_;
+  std::string best_metric_;
+  ClassTable classes_;
   std::string details_;
   std::unique_ptr<ProgressBar> bar_;
 };

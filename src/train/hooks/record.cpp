@@ -1,6 +1,9 @@
 #include "train/hooks/record.h"
 
+#include <cmath>
+
 #include "data/decode/png_writer.h"
+#include "infer/eval_metrics.h"
 
 namespace tessera {
 
@@ -10,13 +13,16 @@ void RunLogHook::on_start(const RunInfo& info) {
   log_ = std::make_unique<RunLog>(info.folder / "log.jsonl", info.access);
   classes_ = info.classes;
   if (info.resumed) {
-    log_->event("resume", {{"step", info.progress.step}, {"device", info.device}});
+    log_->event(
+        "resume",
+        {{"step", info.progress.step}, {"device", info.device}, {"best_metric", info.experiment.checkpoint.best_metric}});
   } else {
     json fields{{"model", info.experiment.model.name},
                 {"parameters", info.num_parameters},
                 {"device", info.device},
                 {"total_steps", info.progress.total},
                 {"steps_per_epoch", info.progress.steps_per_epoch},
+                {"best_metric", info.experiment.checkpoint.best_metric},
                 {"train_images", info.num_train},
                 {"val_images", info.num_val}};
     if (!info.came_from.is_null()) fields["from"] = info.came_from;
@@ -61,6 +67,7 @@ void RunLogHook::on_end(const TrainState& state, const std::string& status) {
 }
 
 void TensorBoardHook::on_start(const RunInfo& info) {
+  classes_ = info.classes;
   writer_ = std::make_unique<TensorBoardWriter>(
       info.folder / "tensorboard", info.resumed ? std::optional(info.progress.step + 1) : std::nullopt, info.access);
   if (!info.resumed) writer_->text("config", "```yaml\n" + experiment_yaml(info.experiment) + "```", 0);
@@ -76,8 +83,13 @@ void TensorBoardHook::on_log(const LogLine& l) {
 }
 
 void TensorBoardHook::on_eval(const TrainState& state, double, const EvalResult& result) {
-  for (const auto& [name, value] : named_values(result.report)) writer_->scalar("val/" + name, value, state.step);
-  picture("val/confusion_matrix", draw_confusion(result.confusion, static_cast<int>(result.report.classes.size())), state.step);
+  for (const auto& [name, value] : mean_metrics(result)) writer_->scalar("val/" + name, value, state.step);
+  for (const auto& [name, value] : metrics_by_class(classes_, result)) {
+    if (std::isfinite(value)) writer_->scalar("val/" + name, value, state.step);  // else the class has no curve
+  }
+  if (!result.confusion.empty())
+    picture("val/confusion_matrix", draw_confusion(result.confusion, static_cast<int>(result.report.classes.size())),
+            state.step);
   writer_->flush();
 }
 

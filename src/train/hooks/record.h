@@ -23,7 +23,8 @@ class RunLogHook : public Hook {
   ClassTable classes_;
 };
 
-// TensorBoard events: scalars, and as pictures the confusion matrix and the worst predictions at the end of the run.
+// TensorBoard events: scalars, also of each class, and as pictures the confusion matrix and the worst predictions at the end of
+// the run.
 class TensorBoardHook : public Hook {
  public:
   void on_start(const RunInfo& info) override;
@@ -37,6 +38,7 @@ class TensorBoardHook : public Hook {
   void picture(const std::string& tag, const Image& drawn, int64_t step);
 
   std::unique_ptr<TensorBoardWriter> writer_;
+  ClassTable classes_;
 };
 
 }  // namespace tessera

@@ -97,6 +97,18 @@ TEST_F(WeightCache, AFileThatWasExchangedIsHashedAgain) {
   EXPECT_CONTAINS(message_of([&] { fetch_weights(source); }), "its sha256 is " + sha256_of("exchanged"));
 }
 
+TEST_F(WeightCache, TheFirstDigitsOfASumDoNotLetOtherContentIn) {
+  WeightSource source = find_source("resnet18.imagenet1k_v1");
+  source.sha256 = sha256_of("first").substr(0, 1);
+  std::string other = "other";
+  while (!sha256_of(other).starts_with(source.sha256)) other += "!";
+  fs::create_directories(source.file.parent_path());
+  write_file(source.file, std::string("first"));
+  EXPECT_EQ(fetch_weights(source), source.file);
+  write_file(source.file, other);
+  EXPECT_CONTAINS(message_of([&] { fetch_weights(source); }), "but was " + sha256_of("first") + " when it was first fetched");
+}
+
 TEST_F(WeightCache, CredentialsAreNotStored) {
   const WeightSource source = find_source("http://user:pa55w0rd@host/a/model.pth?token=t0ken");
   fs::create_directories(source.file.parent_path());

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "weights/formats/npy_header.h"
+#include "core/npy_header.h"
 #include "weights/formats/npz.h"
 #include "weights/formats/pth.h"
 #include "weights/formats/pth_file.h"

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
-#include "weights/formats/npy_header.h"
+#include "core/npy_header.h"
 #include "weights/formats/tensor_builder.h"
 #include "weights/formats/zip.h"
 #include "weights/formats/zip_writer.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "weights/formats/byte_reader.h"
+#include "core/byte_reader.h"
 #include "weights/formats/pickle_globals.h"
 
 namespace tessera {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "weights/formats/element_type.h"
+#include "core/element_type.h"
 #include "weights/formats/pickle_value.h"
 
 // Pieces of pickles that several known callables share. `file` is for messages; all throw Error.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weights/formats/element_type.h"
+#include "core/element_type.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "weights/formats/byte_reader.h"
+#include "core/byte_reader.h"
 #include "weights/formats/pickle.h"
 #include "weights/formats/pickle_walk.h"
 #include "weights/formats/zip.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/element_type.h"
 #include "weights/formats/blob.h"
-#include "weights/formats/element_type.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "weights/formats/byte_reader.h"
+#include "core/byte_reader.h"
 
 namespace tessera {
 namespace {

@@ -1,0 +1,91 @@
+"""Losses of classes that overlap, of PyTorch and segmentation_models_pytorch, with gradients, on inputs made from integers.
+
+Logits lie at half the labels' resolution; a label is a set of classes as bits, ignored pixels (-1) are unevenly spread. Class 2 of
+the sparse cases never occurs.
+"""
+import json
+import pathlib
+import sys
+
+import torch
+import torch.nn.functional as F
+from segmentation_models_pytorch.losses import DiceLoss
+
+N, K, LOW, HIGH = 4, 3, (3, 4), (6, 7)
+
+
+def make_logits():
+    i = torch.arange(N * K * LOW[0] * LOW[1])
+    return (((i * 7919 + 13) % 101 - 50).double() / 20).view(N, K, *LOW)
+
+
+def make_labels(sparse, ignored):
+    i = torch.arange(N * HIGH[0] * HIGH[1])
+    labels = (i * 31 + i // 5) % (4 if sparse else 8)
+    if ignored:
+        labels = torch.where((i * 17 + 3) % 4 < i // (HIGH[0] * HIGH[1]), -1, labels)
+    return labels.view(N, *HIGH)
+
+
+def targets(labels):
+    """(pixels, K) of the labelled pixels."""
+    return torch.stack([(labels[labels >= 0] >> c) & 1 for c in range(K)], 1).double()
+
+
+def at_labelled(full, labels):
+    return full.permute(0, 2, 3, 1)[labels >= 0]
+
+
+def bce(full, labels, weights=None, smoothing=0.0):
+    soft = targets(labels) * (1 - smoothing) + smoothing / 2
+    loss = F.binary_cross_entropy_with_logits(at_labelled(full, labels), soft, reduction="none").mean(0)
+    w = torch.ones(K).double() if weights is None else torch.tensor(weights).double()
+    return (w * loss).sum() / w.sum()
+
+
+def focal(full, labels, gamma):
+    nll = F.binary_cross_entropy_with_logits(at_labelled(full, labels), targets(labels), reduction="none")
+    return ((1 - torch.exp(-nll)) ** gamma * nll).mean()
+
+
+def dice(full, labels, smooth):
+    """smp's, which takes an absent class as 0 into its mean; here the mean is over those that are there."""
+    y = targets(labels)
+    loss = DiceLoss(mode="multilabel", smooth=smooth, eps=1e-300)(at_labelled(full, labels).T[None], y.T[None])
+    return loss * K / (y.sum(0) > 0).sum()
+
+
+def cases():
+    all_pixels = N * HIGH[0] * HIGH[1]
+    yield "bce", "[bce]", {}, bce
+    yield "bce without ignored pixels", "[bce]", {"ignored": False}, bce
+    yield "bce weights", "[{bce: {class_weights: [0.5, 2, 1]}}]", {}, lambda x, y: bce(x, y, [0.5, 2.0, 1.0])
+    yield "bce smoothing", "[{bce: {label_smoothing: 0.1}}]", {}, lambda x, y: bce(x, y, None, 0.1)
+    yield "bce mean all", "[{bce: {mean: all}}]", {}, lambda x, y: bce(x, y) * (y >= 0).sum() / all_pixels
+    yield "focal", "[focal]", {}, lambda x, y: focal(x, y, 2.0)
+    yield "focal half", "[{focal: {gamma: 0.5}}]", {}, lambda x, y: focal(x, y, 0.5)
+    yield "focal mean all", "[{focal: {mean: all}}]", {}, lambda x, y: focal(x, y, 2.0) * (y >= 0).sum() / all_pixels
+    yield "dice", "[dice]", {}, lambda x, y: dice(x, y, 1e-5)
+    yield "dice smooth", "[{dice: {smooth: 1}}]", {"ignored": False}, lambda x, y: dice(x, y, 1.0)
+    yield "dice sparse", "[dice]", {"sparse": True}, lambda x, y: dice(x, y, 1e-5)
+    yield ("bce and dice", "[{bce: {weight: 0.375}}, {dice: {weight: 1.125}}]", {},
+           lambda x, y: 0.375 * bce(x, y) + 1.125 * dice(x, y, 1e-5))
+    yield ("bce, focal and dice, sparse", "[bce, focal, dice]", {"sparse": True},
+           lambda x, y: bce(x, y) + focal(x, y, 2.0) + dice(x, y, 1e-5))
+
+
+def main(folder):
+    out = {"cases": []}
+    for name, terms, options, loss in cases():
+        sparse, ignored = options.get("sparse", False), options.get("ignored", True)
+        logits = make_logits().requires_grad_()
+        full = F.interpolate(logits, size=HIGH, mode="bilinear", align_corners=False)
+        value = loss(full, make_labels(sparse, ignored))
+        value.backward()
+        out["cases"].append({"name": name, "terms": terms, "sparse": sparse, "ignored": ignored, "value": value.item(),
+                             "gradient": logits.grad.flatten().tolist()})
+    (pathlib.Path(folder) / "torch_multi_label.json").write_text(json.dumps(out) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
