@@ -1,10 +1,18 @@
 #include "apps/model_arguments.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
+#include "data/check/data_look.h"
+#include "data/check/range_notes.h"
+#include "data/check/sample_choice.h"
+#include "data/datasets/dataset_factory.h"
 
 namespace tessera {
 
@@ -38,10 +46,31 @@ Experiment ModelArguments::experiment() const {
   return weights.empty() ? load_experiment(config, all_overrides()) : trained_experiment(weights, all_overrides());
 }
 
+namespace {
+
+// A run has decided what data.normalize.mode=auto stands for; weights from a file come without that, so it is decided as
+// training would, by the training images that the config names. Where it names none, auto is fixed.
+void decide_normalisation(Experiment& experiment) {
+  DataConfig& data = experiment.data;
+  if (data.normalize.mode != NormalizeMode::kAuto || (data.path.empty() && data.train.path.empty())) return;
+  DatasetPtr dataset = make_dataset(data, Split::kTrain);
+  if (dataset->size() == 0) dataset = make_dataset(data, Split::kVal);
+  const DataLook look = look_at_data(*dataset, kSamplesLookedAt, experiment.train.seed, loader_threads(data.threads, 1));
+  data.normalize = decided_normalize(data, facts_of(look.images));
+  if (data.normalize.mode == NormalizeMode::kRange)
+    log_info("data.normalize.mode=auto: {} to {} become 0 to 1, by {} images of data.path; the weights may be of others",
+             fmt::join(data.normalize.low_value, ", "), fmt::join(data.normalize.high_value, ", "), look.images.size());
+}
+
+}  // namespace
+
 TrainedModel ModelArguments::load(const std::string& device) const {
   std::vector<std::string> all = all_overrides();
   all.push_back("train.device=" + device);
-  return weights.empty() ? load_configured(config, all) : load_trained(weights, all);
+  if (!weights.empty()) return load_trained(weights, all);
+  TrainedModel model = load_configured(config, all);
+  decide_normalisation(model.experiment);
+  return model;
 }
 
 bool sets_value(const std::string& word) {
