@@ -76,8 +76,13 @@ void wait_for_all(c10d::Store& store, const RankSpec& spec, std::chrono::seconds
     store.wait(keys, timeout);
   } catch (const std::exception&) {
     std::vector<int> missing;
-    for (int rank = 0; rank < spec.world_size; ++rank) {
-      if (!store.check({keys[rank]})) missing.push_back(rank);
+    try {
+      for (int rank = 0; rank < spec.world_size; ++rank) {
+        if (!store.check({keys[rank]})) missing.push_back(rank);
+      }
+    } catch (const std::exception&) {
+      fail("rank 0 at {}:{} has ended, and the store with it, before all {} ranks had come; its log says why", spec.master_addr,
+           spec.master_port, spec.world_size);
     }
     fail("{} of {} ranks did not come to {}:{} within {} s: rank {}; look at their logs, or start them", missing.size(),
          spec.world_size, spec.master_addr, spec.master_port, timeout.count(), fmt::join(missing, ", "));
