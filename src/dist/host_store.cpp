@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <array>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include "core/hmac.h"
 #include "core/host_name.h"
 #include "core/log.h"
+#include "core/network_name.h"
 
 namespace tessera {
 namespace {
@@ -26,22 +26,10 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kRetry = std::chrono::milliseconds(20);
 constexpr int kAnswer_ms = 5000;
 
-struct Name {
-  explicit Name(const std::string& text) : length(static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size())) {
-    address.sun_family = AF_UNIX;
-    text.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
-  }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-  sockaddr_un address{};
-  socklen_t length;
-};
-
 // Whose process is at the other end; nothing if that cannot be told.
 std::optional<uid_t> user_of(const Descriptor& connection) {
-  ucred who{};
-  socklen_t size = sizeof(who);
-  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
-  return who.uid;
+  const auto who = peer_of(connection.get());
+  return who ? std::optional(who->uid) : std::nullopt;
 }
 
 std::string shown_user(std::optional<uid_t> user) {
@@ -50,7 +38,7 @@ std::string shown_user(std::optional<uid_t> user) {
 
 Descriptor connect_to_name(const std::string& name) {
   Descriptor caller(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const Name at(name);
+  const NetworkName at(name);
   return connect(caller.get(), at.get(), at.length) == 0 ? std::move(caller) : Descriptor();
 }
 
@@ -142,7 +130,7 @@ class HostStore : private StoreMemory, public c10d::FileStore {
 
 Descriptor listen_under(const std::string& name) {
   Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const Name at(name);
+  const NetworkName at(name);
   const bool ours = bind(listener.get(), at.get(), at.length) == 0 && listen(listener.get(), SOMAXCONN) == 0;
   return ours ? std::move(listener) : Descriptor();
 }

@@ -1,8 +1,6 @@
 #include "dist/host_store.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -12,6 +10,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/error.h"
+#include "core/network_name.h"
 
 namespace tessera {
 namespace {
@@ -23,14 +22,6 @@ RankSpec spec_of(int rank) {
   return {.rank = rank, .world_size = 2, .master_port = static_cast<int>(getpid() % 60000) + 1};
 }
 
-sockaddr_un address_of(const std::string& name, socklen_t& length) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
-  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return address;
-}
-
 // A process of another user that does something under a name, says when it is ready, and stays.
 class OtherUser {
  public:
@@ -39,10 +30,8 @@ class OtherUser {
     EXPECT_EQ(pipe(ready.data()), 0);
     pid_ = fork();
     if (pid_ == 0) {
-      socklen_t length = 0;
-      const sockaddr_un address = address_of(name, length);
-      const bool done =
-          setuid(12345) == 0 && act(socket(AF_UNIX, SOCK_STREAM, 0), reinterpret_cast<const sockaddr*>(&address), length);
+      const NetworkName at(name);
+      const bool done = setuid(12345) == 0 && act(socket(AF_UNIX, SOCK_STREAM, 0), at.get(), at.length);
       if (write(ready[1], done ? "y" : "n", 1) != 1) _exit(1);
       sleep(600);
       _exit(0);

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
-#include <cstring>
 #include <random>
 
 #include "core/error.h"
+#include "core/network_name.h"
 
 namespace tessera {
 
@@ -32,23 +31,12 @@ bool port_is_free(int number) {
 
 namespace {
 
-// A name of the network, not of a file: it begins with a zero byte.
-socklen_t lock_name(int number, sockaddr_un& address) {
-  address.sun_family = AF_UNIX;
-  const std::string name = fmt::format("tessera-port-{}", number);
-  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
-  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-}
-
 // The holder listens, so the system tells whose process it is.
-std::string holder_of(const sockaddr_un& address, socklen_t length) {
+std::string holder_of(const NetworkName& name) {
   const FileHandle caller(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  ucred who{};
-  socklen_t size = sizeof(who);
-  const bool known = connect(caller.fd(), reinterpret_cast<const sockaddr*>(&address), length) == 0 &&
-                     getsockopt(caller.fd(), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
-  if (known && who.uid == geteuid()) return fmt::format(" (reserved by your process {})", who.pid);
-  if (known) return fmt::format(" (reserved by a process of another user, number {})", who.uid);
+  const auto who = connect(caller.fd(), name.get(), name.length) == 0 ? peer_of(caller.fd()) : std::nullopt;
+  if (who && who->uid == geteuid()) return fmt::format(" (reserved by your process {})", who->pid);
+  if (who) return fmt::format(" (reserved by a process of another user, number {})", who->uid);
   return " (reserved by a process that does not answer)";
 }
 
@@ -70,13 +58,12 @@ ReservedPort::ReservedPort(int preferred) {
 }
 
 bool ReservedPort::take(int number) {
-  sockaddr_un address{};
-  const socklen_t length = lock_name(number, address);
+  const NetworkName name(fmt::format("tessera-port-{}", number));
   FileHandle lock(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   refusal_.clear();
   if (!lock.open()) return false;
-  if (bind(lock.fd(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
-    refusal_ = holder_of(address, length);
+  if (bind(lock.fd(), name.get(), name.length) != 0) {
+    refusal_ = holder_of(name);
     return false;
   }
   if (!port_is_free(number)) return false;
