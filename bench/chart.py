@@ -103,8 +103,8 @@ def memory(result):
 
     small = next((row["peak_bytes"] for row in result["rows"] if row["side"] == 64), 0)
     parts = [text(20, 28, "Memory of predict", 17, weight="bold"),
-             text(20, 47, f"Peak of the process in GB; RGB images, U-Net of {', '.join(result['settings']['channels'])} channels trained on crops of "
-                          f"{result['settings']['crop']}; an image of 64 x 64 takes {small / 1e9:.2f} GB", 12, color="#52606d"),
+             text(20, 47, f"Peak of the process in GB (64 x 64 pixels: {small / 1e9:.2f}); RGB, U-Net of {', '.join(result['settings']['channels'])} channels, "
+                          f"crops of {result['settings']['crop']}", 12, color="#52606d"),
              f'<rect x="{x0}" y="{y0}" width="{width}" height="{height}" fill="none" stroke="#cbd2d9"/>']
     for gb in range(0, top + 1, step):
         _, y = place(0, gb * 1e9)
