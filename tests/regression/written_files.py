@@ -269,12 +269,15 @@ def format_of(path):
 
 def format_follows_the_extension(folder, run):
     for name, options, expected in [("m.pth", [], "pth"), ("m.PT", [], "pth"), ("new/m.npz", [], "npz"), ("m.safetensors", [], "safetensors"),
-                                    ("m.weights", [], "safetensors"), ("m.bin", ["--format", "pth"], "pth"), ("m2.pt", ["--format", "pth"], "pth")]:
+                                    ("m.weights", ["--format", "safetensors"], "safetensors"), ("m.bin", ["--format", "pth"], "pth"), ("m2.pt", ["--format", "pth"], "pth")]:
         tessera("export", "weights", "-w", run, "-o", folder / name, *options)
         check(format_of(folder / name) == expected, f"{name} {options} is {format_of(folder / name)}, expected {expected}")
     _, errors = tessera("export", "weights", "-w", run, "-o", folder / "x.pth", "--format", "npz", expect=2)
     check("--format npz and --output" in errors and ".pth files are of format pth" in errors, errors)
     check(not (folder / "x.pth").exists(), "written all the same")
+    for name in ("m.onnx", "m.weights2"):
+        _, errors = tessera("export", "weights", "-w", run, "-o", folder / name, expect=2)
+        check("files cannot be written; expected .safetensors, .pth, .pt or .npz" in errors and not (folder / name).exists(), errors)
 
 
 if __name__ == "__main__":
