@@ -5,8 +5,9 @@
 
 namespace tessera {
 
-// The lines of experiment_lines that have an effect: without the groups of other models and other kinds of data, and without
-// those of what is switched off. For people who want to see what a run would be.
+// The lines of experiment_lines that have an effect: without the groups of other models and other kinds of data, without
+// those of what is switched off, and without inner groups that are as the defaults are. For people who want to see what a run
+// would be.
 std::vector<SchemaLine> used_lines(Experiment& experiment);
 
 }  // namespace tessera

@@ -22,11 +22,14 @@ TEST(UsedLines, ShowTheModelAndTheDataThatAreMeant) {
   const auto unet = keys({"data.type=synthetic"});
   EXPECT_TRUE(has(unet, "model.unet.channels") && has(unet, "data.synthetic.kind") && has(unet, "optimizer.lr"));
   for (const char* other : {"model.pspnet", "model.pspnet.bins", "model.backbone.name", "model.segmenter", "data.coco.classes",
-                            "data.labels.binary", "train.ema.half_life", "train.mixup", "train.cutmix.alpha"})
+                            "data.labels.binary", "train.ema.half_life", "train.mixup", "train.cutmix.alpha", "dist.bucket_mb",
+                            "eval.window", "eval.window.size", "data.val.path"})
     EXPECT_FALSE(has(unet, other)) << other;
   const auto pspnet = keys({"model.name=pspnet", "data.type=coco", "train.ema.smoothing=0.9", "train.mixup.alpha=0.2"});
   EXPECT_TRUE(has(pspnet, "model.pspnet.bins") && has(pspnet, "model.backbone.name") && has(pspnet, "data.coco.classes"));
   EXPECT_TRUE(has(pspnet, "train.ema.smoothing") && has(pspnet, "train.mixup.alpha"));
+  const auto windows = keys({"eval.window.size=512", "dist.timeout_s=60", "data.labels.binary=true"});
+  EXPECT_TRUE(has(windows, "eval.window.stride") && has(windows, "dist.timeout_s") && has(windows, "data.labels.binary"));
   EXPECT_FALSE(has(pspnet, "model.unet") || has(pspnet, "data.synthetic.kind") || has(pspnet, "model.upernet_vit"));
 }
 
