@@ -10,6 +10,10 @@
 
 namespace tessera {
 
+at::Tensor WindowSums::average() const {
+  return sums / weights;
+}
+
 WindowBands::WindowBands(const WindowView& view, at::Tensor weights) : view_(view), weights_(std::move(weights)) {}
 
 void WindowBands::start(const at::Tensor& scores) {

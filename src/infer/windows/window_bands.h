@@ -13,7 +13,7 @@ struct WindowSums {
   at::Tensor sums;     // (N, K, rows, W)
   at::Tensor weights;  // (rows, W): what the windows' weights add up to
 
-  at::Tensor average() const { return sums / weights; }
+  at::Tensor average() const;
 };
 
 // The overlapping windows of a view's part added up, in bands of rows from top to bottom. A band is ready when no further
