@@ -67,8 +67,8 @@ NpyHeader parse_npy_header(std::span<const uint8_t> file, const std::string& nam
   for (size_t i = 0; i < out.sizes.size(); ++i) {
     const size_t axis = fortran ? i : out.sizes.size() - 1 - i;
     out.strides[axis] = stride;
-    count *= out.sizes[axis];
     TSR_CHECK(out.sizes[axis] == 0 || stride <= kLargestCount / out.sizes[axis], "{}: impossible shape", name);
+    count *= out.sizes[axis];
     stride *= std::max<int64_t>(out.sizes[axis], 1);
   }
   out.offset = in.position();

@@ -41,6 +41,8 @@ TEST(Npy, ShapesAndTypesThatAreNoImage) {
   EXPECT_CONTAINS(message_of([&] { decode_npy(npy_file<int64_t>("<i8", "1, 1", {1})); }), "NumPy file holds int64");
   EXPECT_CONTAINS(message_of([&] { decode_npy(npy_file<uint16_t>(">u2", "1, 1", {1})); }), "save little-endian");
   EXPECT_CONTAINS(message_of([&] { decode_npy(npy_file("|u1", "300, 300, 300", four)); }), "its shape needs");
+  // Found by fuzzing: the product overflowed before it was looked at.
+  EXPECT_CONTAINS(message_of([&] { decode_npy(npy_file("|u1", "33333339, 33333333333333", four)); }), "impossible shape");
 }
 
 TEST(Npy, LabelsAreWholeNumbersThatFitInto16Bits) {
