@@ -2,9 +2,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/encoded_sample.h"
 #include "data/sample.h"
 
 namespace tessera {
@@ -25,6 +27,10 @@ class Dataset {
 
   // Decodes sample `index` as it is in the source: original size, labels already mapped to classes. Throws BadSample.
   virtual Sample get(int64_t index) const = 0;
+
+  // The files of sample `index` as they are stored, for who keeps, copies or decodes parts of them. Nothing where a sample is
+  // not an image file and at most one mask file. Throws BadSample where they cannot be read.
+  virtual std::optional<EncodedSample> encoded(int64_t /*index*/) const { return std::nullopt; }
 
   // The name of a sample, without reading it.
   virtual std::string id(int64_t index) const = 0;

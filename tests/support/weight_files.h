@@ -1,11 +1,9 @@
 #pragma once
 #include <ATen/ATen.h>
-#include <zlib.h>
 
 #include "support/messages.h"
 #include "support/pillow.h"
-#include "weights/formats/blob.h"
-#include "weights/formats/zip_writer.h"
+#include "support/zip_files.h"
 
 // Files of tests/interop/make_weight_files.py, the values in them, and hand-made ones that no library would write.
 namespace tessera::testing {
@@ -19,10 +17,6 @@ inline Blob weight_file(const std::string& name) {
 inline at::Tensor weight_values(at::IntArrayRef shape, int64_t k, at::ScalarType type = at::kFloat) {
   const at::Tensor i = at::arange(c10::multiply_integers(shape), at::kLong);
   return (((i * 7 + 11 * k) % 31 - 15).to(at::kDouble) / 8).view(shape).to(type);
-}
-
-inline std::span<const uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 // A .pth of this pickle and one storage "0" of `data_bytes` bytes.
@@ -45,31 +39,6 @@ inline std::string tensor_pickle(int64_t count, int64_t offset, int64_t size, in
   return "\x80\x02}(X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0"s +
          "0X\x03\0\0\0cpu"s + pickle_long(count) + "tQ"s + pickle_long(offset) + "("s + pickle_long(size) + "t("s +
          pickle_long(stride) + "t\x89}tRu."s;
-}
-
-// A ZIP file of one deflated entry that claims to unpack to `claimed` bytes.
-inline Blob deflated_zip(const std::string& name, const std::vector<uint8_t>& content, uint32_t claimed) {
-  std::vector<uint8_t> packed(compressBound(content.size()) + 16);
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = const_cast<uint8_t*>(content.data());
-  stream.avail_in = static_cast<uInt>(content.size());
-  stream.next_out = packed.data();
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  ZipWriter zip;
-  zip.add(name, packed);
-  std::vector<uint8_t> file = zip.finish();
-  const size_t central = 30 + name.size() + packed.size();
-  const auto crc = static_cast<uint32_t>(crc32_z(0, content.data(), content.size()));
-  const auto put = [&](size_t at, uint32_t value, size_t length) {
-    for (size_t i = 0; i < length; ++i) file[at + i] = static_cast<uint8_t>(value >> (8 * i));
-  };
-  put(8, 8, 2), put(14, crc, 4), put(22, claimed, 4);
-  put(central + 10, 8, 2), put(central + 16, crc, 4), put(central + 24, claimed, 4);
-  return own_bytes(file);
 }
 
 }  // namespace tessera::testing

@@ -19,15 +19,15 @@ constexpr uint64_t kMostFileBytes = uint64_t{5} << 30;
   throw BadSample(id, named ? what : shown + ": " + what);
 }
 
-std::vector<uint8_t> read_sample_file(const std::string& id, const fs::path& path) {
+}  // namespace
+
+Blob read_sample_file(const std::string& id, const fs::path& path) {
   try {
-    return read_bytes(path, kMostFileBytes);
+    return own_bytes(read_bytes(path, kMostFileBytes));
   } catch (const Error& error) {
     throw_bad_sample(id, path.string(), error);
   }
 }
-
-}  // namespace
 
 DecodeOptions decode_options(const DataConfig& config) {
   DecodeOptions options;
@@ -52,7 +52,7 @@ Sample load_image_sample(const std::string& id, std::span<const uint8_t> bytes, 
 }
 
 Sample load_image_sample(const std::string& id, const fs::path& path, const DecodeOptions& options) {
-  return load_image_sample(id, read_sample_file(id, path), path.string(), options);
+  return load_image_sample(id, read_sample_file(id, path).bytes, path.string(), options);
 }
 
 LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, const std::string& name, const LabelConfig& rules,
@@ -66,14 +66,14 @@ LabelMap load_labels(const std::string& id, std::span<const uint8_t> bytes, cons
 
 LabelMap load_labels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
                      const DecodeOptions& options) {
-  return load_labels(id, read_sample_file(id, path), path.string(), rules, num_classes, options);
+  return load_labels(id, read_sample_file(id, path).bytes, path.string(), rules, num_classes, options);
 }
 
 LabelMap load_class_channels(const std::string& id, const fs::path& path, const LabelConfig& rules, int num_classes,
                              const DecodeOptions& options) {
-  const std::vector<uint8_t> bytes = read_sample_file(id, path);
+  const Blob file = read_sample_file(id, path);
   try {
-    return decode_class_channels(bytes, rules, num_classes, options.exif_orientation, options.max_pixels);
+    return decode_class_channels(file.bytes, rules, num_classes, options.exif_orientation, options.max_pixels);
   } catch (const Error& error) {
     throw_bad_sample(id, path.string(), error);
   }

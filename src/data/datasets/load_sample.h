@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "data/decode/decode.h"
 #include "data/sample.h"
+#include "storage/blob.h"
 
 namespace tessera {
 
@@ -14,6 +15,9 @@ namespace tessera {
 // and `name`, which says where the bytes came from: a file, or a place in an archive.
 
 DecodeOptions decode_options(const DataConfig& config);
+
+// The whole file.
+Blob read_sample_file(const std::string& id, const fs::path& path);
 
 // A sample with its image decoded and its placement set, without labels yet.
 Sample load_image_sample(const std::string& id, std::span<const uint8_t> bytes, const std::string& name,

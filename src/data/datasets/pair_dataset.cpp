@@ -10,24 +10,24 @@ namespace tessera {
 
 PairDataset::PairDataset(std::vector<FilePair> pairs, ClassTable classes, LabelConfig rules, DecodeOptions options,
                          DataOrigin origin)
-    : pairs_(std::move(pairs)),
-      classes_(std::move(classes)),
-      rules_(std::move(rules)),
-      options_(std::move(options)),
-      origin_(std::move(origin)) {}
+    : EncodedDataset(std::move(classes), std::move(rules), std::move(options), std::move(origin)), pairs_(std::move(pairs)) {}
 
+// Of classes that overlap, a sample has several mask files.
 Sample PairDataset::get(int64_t index) const {
+  if (!rules_.multi || !origin_.labelled) return EncodedDataset::get(index);
   const FilePair& pair = pairs_.at(static_cast<size_t>(index));
-  if (!origin_.labelled) return load_image_sample(pair.stem, pair.image, options_);
-  if (pair.mask.empty() && !rules_.multi) throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
   Sample sample = load_image_sample(pair.stem, pair.image, options_);
-  if (rules_.multi) {
-    LabelMap labels = load_class_masks(sample, pair, rules_, classes_.names, options_);
-    attach_labels(sample, std::move(labels), pair.image.string(), pair.mask.string());
-    return sample;
-  }
-  LabelMap labels = load_labels(pair.stem, pair.mask, rules_, classes_.size(), options_);
+  LabelMap labels = load_class_masks(sample, pair, rules_, classes_.names, options_);
   attach_labels(sample, std::move(labels), pair.image.string(), pair.mask.string());
+  return sample;
+}
+
+std::optional<EncodedSample> PairDataset::encoded(int64_t index) const {
+  if (rules_.multi && origin_.labelled) return std::nullopt;
+  const FilePair& pair = pairs_.at(static_cast<size_t>(index));
+  if (pair.mask.empty() && origin_.labelled) throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
+  EncodedSample sample{pair.stem, read_sample_file(pair.stem, pair.image), pair.image.string(), {}, pair.mask.string()};
+  if (origin_.labelled) sample.labels = read_sample_file(pair.stem, pair.mask);
   return sample;
 }
 

@@ -17,8 +17,9 @@
 #include "core/printable.h"
 #include "core/secrets.h"
 #include "core/suggest.h"
-#include "weights/fetch/download.h"
-#include "weights/fetch/sha256.h"
+#include "storage/cache_folder.h"
+#include "storage/download.h"
+#include "storage/sha256.h"
 #include "weights/fetch/zoo.h"
 
 namespace tessera {
@@ -173,18 +174,6 @@ WeightSource source_of_url(const std::string& text) {
 }
 
 }  // namespace
-
-fs::path cache_folder() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return fs::path(value == nullptr ? "" : value);
-  };
-  if (const fs::path own = variable("TESSERA_CACHE"); !own.empty()) return own;
-  if (const fs::path xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg / "tessera";
-  const fs::path home = variable("HOME");
-  TSR_CHECK(!home.empty(), "no place for downloaded weights: set TESSERA_CACHE to a folder");
-  return home / ".cache" / "tessera";
-}
 
 WeightSource find_source(const std::string& text) {
   if (text.starts_with("http://") || text.starts_with("https://")) return source_of_url(text);

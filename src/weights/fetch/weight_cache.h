@@ -12,9 +12,6 @@ struct WeightSource {
   std::filesystem::path file;  // in the cache
 };
 
-// $TESSERA_CACHE, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera. Throws Error if none of them is set.
-std::filesystem::path cache_folder();
-
 // A name of the zoo, or a URL; "#sha256=" and 64 digits at a URL's end are checked. Throws UsageError for a name that is not
 // known, and for a URL that names no file or whose credentials are masked.
 WeightSource find_source(const std::string& text);

@@ -5,9 +5,10 @@
 #include <cstdlib>
 
 #include "core/files.h"
+#include "storage/cache_folder.h"
+#include "storage/sha256.h"
 #include "support/fixtures.h"
 #include "support/weight_files.h"
-#include "weights/fetch/sha256.h"
 
 namespace tessera {
 namespace {

@@ -6,12 +6,12 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/npy_header.h"
+#include "storage/zip.h"
 #include "weights/formats/npz.h"
 #include "weights/formats/pth.h"
 #include "weights/formats/pth_file.h"
 #include "weights/formats/safetensors_header.h"
 #include "weights/formats/sharded_safetensors.h"
-#include "weights/formats/zip.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <filesystem>
 
-#include "weights/formats/blob.h"
+#include "storage/blob.h"
 #include "weights/formats/loaded_file.h"
 
 namespace tessera {

@@ -5,9 +5,9 @@
 
 #include "core/error.h"
 #include "core/npy_header.h"
+#include "storage/zip.h"
+#include "storage/zip_writer.h"
 #include "weights/formats/tensor_builder.h"
-#include "weights/formats/zip.h"
-#include "weights/formats/zip_writer.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "weights/formats/blob.h"
+#include "storage/blob.h"
 #include "weights/formats/loaded_file.h"
 
 namespace tessera {

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "core/byte_reader.h"
+#include "storage/zip.h"
 #include "weights/formats/pickle.h"
 #include "weights/formats/pickle_walk.h"
-#include "weights/formats/zip.h"
 
 namespace tessera {
 namespace {

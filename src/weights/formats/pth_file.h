@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "weights/formats/blob.h"
+#include "storage/blob.h"
 #include "weights/formats/pickle_value.h"
 
 namespace tessera {

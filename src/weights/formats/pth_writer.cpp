@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "storage/zip_writer.h"
 #include "weights/formats/tensor_builder.h"
-#include "weights/formats/zip_writer.h"
 
 namespace tessera {
 namespace {

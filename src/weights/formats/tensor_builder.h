@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/element_type.h"
-#include "weights/formats/blob.h"
+#include "storage/blob.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "weights/formats/blob.h"
+#include "storage/blob.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "weights/formats/read_through.h"
+#include "storage/read_through.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,10 @@
-#include "weights/formats/zip.h"
+#include "storage/zip.h"
 
 #include <gtest/gtest.h>
 
-#include "support/weight_files.h"
-#include "weights/formats/zip_writer.h"
+#include "storage/zip_writer.h"
+#include "support/messages.h"
+#include "support/zip_files.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "weights/formats/zip.h"
+#include "storage/zip.h"
 
 #include <zlib.h>
 

@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "weights/formats/blob.h"
+#include "storage/blob.h"
 
 namespace tessera {
 

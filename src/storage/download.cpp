@@ -1,4 +1,4 @@
-#include "weights/fetch/download.h"
+#include "storage/download.h"
 
 #include <curl/curl.h>
 

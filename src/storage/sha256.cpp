@@ -1,4 +1,4 @@
-#include "weights/fetch/sha256.h"
+#include "storage/sha256.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>

@@ -1,4 +1,4 @@
-#include "weights/formats/zip_writer.h"
+#include "storage/zip_writer.h"
 
 #include <zlib.h>
 

@@ -1,10 +1,10 @@
-#include "weights/fetch/sha256.h"
+#include "storage/sha256.h"
 
 #include <gtest/gtest.h>
 
 #include "core/files.h"
 #include "support/fixtures.h"
-#include "support/weight_files.h"
+#include "support/messages.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "weights/formats/read_through.h"
+#include "storage/read_through.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

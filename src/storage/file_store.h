@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/blob.h"
+
+namespace tessera {
+
+// What is known of a file before it is there, to tell a whole one from a part or another one.
+struct FileSum {
+  int64_t bytes = -1;                         // -1: not known
+  std::map<std::string, std::string> hashes;  // by algorithm, in hex; "xxh64" -> "0123..."
+};
+
+// Files below a root that may be elsewhere: shards and their index. Thread-safe.
+class FileStore {
+ public:
+  virtual ~FileStore() = default;
+
+  // The file `name` below the root, whole and checked against `sum`. What lies elsewhere is fetched first, and stays readable
+  // while the blob lives, also when the cache gives its place to another. Throws Error that names the file and the cause.
+  virtual Blob open(const std::string& name, const FileSum& sum = {}) = 0;
+
+  // These are needed soon, in this order; where files lie elsewhere they are fetched meanwhile.
+  virtual void will_need(const std::vector<std::string>& /*names*/) {}
+
+  // Names of the files below the root whose names begin with `prefix`, sorted.
+  virtual std::vector<std::string> list(const std::string& prefix) = 0;
+
+  // The root as messages name it, without credentials.
+  virtual std::string root() const = 0;
+};
+
+// The files of a folder, or of what lies behind a URL.
+std::shared_ptr<FileStore> open_file_store(const std::string& root);
+
+}  // namespace tessera
