@@ -1,0 +1,44 @@
+#include "data/records/open_shards.h"
+
+#include "core/error.h"
+#include "core/files.h"
+#include "data/records/indexed_shards.h"
+#include "data/records/shard_names.h"
+#include "data/records/tar_format.h"
+#include "data/records/tfrecord_format.h"
+
+namespace tessera {
+namespace {
+
+std::unique_ptr<const ShardFormat> format_of(SourceType type, const RecordsConfig& config) {
+  if (type == SourceType::kTar) return std::make_unique<TarFormat>(member_names(config));
+  return std::make_unique<TfRecordFormat>(feature_names(config));
+}
+
+std::string usual_names(SourceType type) {
+  return type == SourceType::kTar ? "NAME.tar or NAME.tar.gz" : "NAME.tfrecord, NAME.tfrecords or NAME-00000-of-00008";
+}
+
+}  // namespace
+
+RecordSourcePtr open_shards(SourceType type, const std::string& place, Split split, const RecordsConfig& config) {
+  std::unique_ptr<const ShardFormat> format = format_of(type, config);
+  if (auto pattern = shard_pattern(place, *format))
+    return std::make_shared<IndexedShards>(open_file_store(pattern->root), std::move(pattern->files), std::move(format));
+  auto store = open_file_store(place);
+  SplitShards shards = shards_of_split(store->list(""), *format, split);
+  TSR_CHECK(!shards.files.empty(), "there are no {} shards in {}{}: expected files called {}", name_of(type), store->root(),
+            shards.named ? fmt::format(" that are called after the {} split", name_of(split)) : "", usual_names(type));
+  return std::make_shared<IndexedShards>(std::move(store), std::move(shards.files), std::move(format));
+}
+
+bool has_shards(SourceType type, const std::string& folder, Split split) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  const SplitShards shards = shards_of_split(names, *format_of(type, {}), split);
+  return !shards.files.empty() && (shards.named || split == Split::kTrain);
+}
+
+}  // namespace tessera
