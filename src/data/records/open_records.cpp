@@ -11,6 +11,7 @@
 #include "data/datasets/load_sample.h"
 #include "data/decode/label_rules.h"
 #include "data/records/dataset_card.h"
+#include "data/records/open_shards.h"
 #include "data/records/part_of_records.h"
 #include "data/records/record_dataset.h"
 
@@ -33,19 +34,23 @@ std::string place_of(const DataConfig& config, Split split) {
   const SplitConfig& own = split_of(config, split);
   if (!own.path.empty()) return own.path;
   TSR_CHECK_USAGE(!config.path.empty(), "data.path is not set: give the folder or URL of the {} shards", name_of(config.type));
-  if (!is_url(config.path)) return folder_of_split(config.path, split).string();
+  if (!is_url(config.path)) {
+    const std::string folder = folder_of_split(config.path, split).string();
+    return folder.empty() && has_shards(config.type, config.path, split) ? config.path : folder;
+  }
   const std::string folder(name_of(split));
   return config.path.ends_with('/') ? config.path + folder : config.path + "/" + folder;
 }
 
 std::shared_ptr<FileStore> root_store(const DataConfig& config, Split split) {
-  return open_file_store(config.path.empty() ? place_of(config, split) : config.path);
+  return open_file_store(shard_root(config.type, config.path.empty() ? place_of(config, split) : config.path));
 }
 
 RecordSourcePtr open_source(const DataConfig& config, Split split) {
   const std::string place = place_of(config, split);
-  TSR_CHECK(!place.empty(), "{} has no folder that is called after the {} split ({}); set data.{}.path", config.path,
-            name_of(split), split == Split::kTrain ? "train, training" : "val, validation, test", name_of(split));
+  TSR_CHECK(!place.empty(), "{} has no folder that is called after the {} split ({}) and no shards of it; set data.{}.path",
+            config.path, name_of(split), split == Split::kTrain ? "train, training" : "val, validation, test", name_of(split));
+  if (config.type != SourceType::kMds) return open_shards(config.type, place, split, config.records);
   const auto opener = openers().find(config.type);
   TSR_CHECK(opener != openers().end(), "no reader for data.type {}", name_of(config.type));
   return opener->second(open_file_store(place), config.records);

@@ -23,8 +23,11 @@ std::string usual_names(SourceType type) {
 
 RecordSourcePtr open_shards(SourceType type, const std::string& place, Split split, const RecordsConfig& config) {
   std::unique_ptr<const ShardFormat> format = format_of(type, config);
-  if (auto pattern = shard_pattern(place, *format))
-    return std::make_shared<IndexedShards>(open_file_store(pattern->root), std::move(pattern->files), std::move(format));
+  if (auto pattern = shard_pattern(place, *format)) {
+    SplitShards shards = shards_of_split(pattern->files, *format, split);
+    if (shards.files.empty()) shards.files = std::move(pattern->files);  // named for this split, whatever they are called
+    return std::make_shared<IndexedShards>(open_file_store(pattern->root), std::move(shards.files), std::move(format));
+  }
   auto store = open_file_store(place);
   SplitShards shards = shards_of_split(store->list(""), *format, split);
   TSR_CHECK(!shards.files.empty(), "there are no {} shards in {}{}: expected files called {}", name_of(type), store->root(),
@@ -32,13 +35,25 @@ RecordSourcePtr open_shards(SourceType type, const std::string& place, Split spl
   return std::make_shared<IndexedShards>(std::move(store), std::move(shards.files), std::move(format));
 }
 
-bool has_shards(SourceType type, const std::string& folder, Split split) {
+bool has_shards(SourceType type, const std::string& place, Split split) {
+  if (type == SourceType::kMds) return false;
+  const auto format = format_of(type, {});
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    names.push_back(entry->path().filename().string());
-  const SplitShards shards = shards_of_split(names, *format_of(type, {}), split);
+  if (auto pattern = shard_pattern(place, *format)) {
+    names = std::move(pattern->files);
+  } else {
+    std::error_code error;
+    for (fs::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error))
+      names.push_back(entry->path().filename().string());
+  }
+  const SplitShards shards = shards_of_split(names, *format, split);
   return !shards.files.empty() && (shards.named || split == Split::kTrain);
+}
+
+std::string shard_root(SourceType type, const std::string& place) {
+  if (type == SourceType::kMds) return place;
+  const auto pattern = shard_pattern(place, *format_of(type, {}));
+  return pattern ? pattern->root : place;
 }
 
 }  // namespace tessera

@@ -12,7 +12,11 @@ namespace tessera {
 // where there are none.
 RecordSourcePtr open_shards(SourceType type, const std::string& place, Split split, const RecordsConfig& config);
 
-// Whether shards of the type that are this split's lie in the folder itself, not in those below it.
-bool has_shards(SourceType type, const std::string& folder, Split split);
+// Whether shards of the type that are this split's lie in the folder itself, not in those below it, or are what `place` names.
+// Shards that are not called after a split are train's. Never for mds, whose splits have folders.
+bool has_shards(SourceType type, const std::string& place, Split split);
+
+// The folder or URL in which the shards are that `place` names.
+std::string shard_root(SourceType type, const std::string& place);
 
 }  // namespace tessera
