@@ -1,4 +1,4 @@
-#include "data/records/open_shards.h"
+#include "data/datasets/open_shards.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "data/records/open_records.h"
+#include "data/datasets/open_records.h"
 
 #include <functional>
 #include <map>
@@ -9,11 +9,12 @@
 #include "data/datasets/folder_names.h"
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
+#include "data/datasets/open_shards.h"
+#include "data/datasets/record_dataset.h"
 #include "data/decode/label_rules.h"
 #include "data/records/dataset_card.h"
-#include "data/records/open_shards.h"
+#include "data/records/mds_source.h"
 #include "data/records/part_of_records.h"
-#include "data/records/record_dataset.h"
 
 namespace tessera {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 using Opener = std::function<RecordSourcePtr(std::shared_ptr<FileStore>, const RecordsConfig&)>;
 
 const std::map<SourceType, Opener>& openers() {
-  static const std::map<SourceType, Opener> table = {};
+  static const std::map<SourceType, Opener> table = {{SourceType::kMds, open_mds}};
   return table;
 }
 
@@ -119,8 +120,11 @@ DatasetPtr make_records(const DataConfig& given, Split split) {
       config.classes.empty() ? std::vector<std::string>{"background", "foreground"} : config.classes;
   check_label_rules(config.labels, static_cast<int>(names.size()));
   OpenPart part = first_of(part_of(config, split), own.count);
-  return std::make_shared<RecordDataset>(std::move(part.source), make_class_table(config, names), config.labels,
-                                         decode_options(config), DataOrigin{.text = part.text});
+  const bool labelled = part.source->labelled();
+  TSR_CHECK_USAGE(labelled || split == Split::kTest,
+                  "{} has no masks under a usual name; set data.records.labels to what they are called", part.text);
+  return std::make_shared<RecordDataset>(std::move(part.source), config.records, make_class_table(config, names), config.labels,
+                                         decode_options(config), DataOrigin{.text = part.text, .labelled = labelled});
 }
 
 }  // namespace tessera

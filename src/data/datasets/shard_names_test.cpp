@@ -1,4 +1,4 @@
-#include "data/records/shard_names.h"
+#include "data/datasets/shard_names.h"
 
 #include <gtest/gtest.h>
 

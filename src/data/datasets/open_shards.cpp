@@ -1,9 +1,9 @@
-#include "data/records/open_shards.h"
+#include "data/datasets/open_shards.h"
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/datasets/shard_names.h"
 #include "data/records/indexed_shards.h"
-#include "data/records/shard_names.h"
 #include "data/records/tar_format.h"
 #include "data/records/tfrecord_format.h"
 
