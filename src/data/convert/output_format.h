@@ -13,9 +13,9 @@ namespace tessera {
 
 // What a conversion writes, and how.
 struct OutputOptions {
-  std::string format = "mds";       // mds, tfrecord, tar, folder
-  std::string compression;          // of whole shards, "zstd:3"; empty: none
-  std::vector<std::string> hashes;  // in the index of MDS, sorted
+  std::string format = "mds";            // mds, tfrecord, tar, folder
+  std::string compression = {};          // of whole shards, "zstd:3"; empty: none
+  std::vector<std::string> hashes = {};  // in the index of MDS, sorted
   uint64_t shard_bytes = uint64_t{64} << 20;
 };
 

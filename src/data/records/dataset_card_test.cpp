@@ -12,11 +12,18 @@ namespace {
 using testing::message_of;
 using testing::TempFolder;
 
-const DatasetCard kCard{.type = SourceType::kTar,
-                        .classes = {"sky: \"blue\"", "# road"},
-                        .palette = {{1, 2, 3}, {4, 5, 6}},
-                        .labels = {.offset = -1, .map = {{3, 4}}, .ignore = {7}},
-                        .exif_orientation = false};
+DatasetCard some_card() {
+  DatasetCard card;
+  card.type = SourceType::kTar;
+  card.classes = {"sky: \"blue\"", "# road"};
+  card.palette = {{1, 2, 3}, {4, 5, 6}};
+  card.labels.offset = -1;
+  card.labels.map = {{3, 4}};
+  card.labels.ignore = {7};
+  card.exif_orientation = false;
+  return card;
+}
+const DatasetCard kCard = some_card();
 
 std::optional<DatasetCard> card_in(const TempFolder& folder) {
   return read_card(*open_file_store(folder.path().string()));
