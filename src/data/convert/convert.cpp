@@ -1,7 +1,5 @@
 #include "data/convert/convert.h"
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "core/new_file.h"
@@ -13,27 +11,11 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kSamplesLookedAt = 64;
-
-// Samples at even distances.
-std::vector<int64_t> spread(int64_t size) {
-  std::vector<int64_t> indices;
-  const int64_t count = std::min(size, kSamplesLookedAt);
-  for (int64_t i = 0; i < count; ++i) indices.push_back(i * size / count);
-  return indices;
-}
-
-std::vector<EncodedSample> some_samples(const Dataset& dataset) {
-  std::vector<EncodedSample> samples;
-  for (const int64_t index : spread(dataset.size())) samples.push_back(stored_sample(dataset, index));
-  return samples;
-}
-
 // What will be written, as the sizes of some samples say.
 uint64_t expected_bytes(const std::vector<OpenSplit>& splits) {
   double all = 0;
   for (const auto& [split, data] : splits) {
-    const std::vector<int64_t> some = spread(data->size());
+    const std::vector<int64_t> some = spread_samples(*data);
     uint64_t bytes = 0;
     for (const int64_t index : some) bytes += stored_bytes(*data, index);
     if (!some.empty()) all += static_cast<double>(bytes) / static_cast<double>(some.size()) * static_cast<double>(data->size());
@@ -67,7 +49,7 @@ DatasetCard card_of(const DataConfig& config, const Dataset& dataset, SourceType
                    .classes = dataset.classes().names,
                    .palette = {},
                    .labels = stored_label_rules(dataset),
-                   .exif_orientation = config.exif_orientation};
+                   .exif_orientation = stored_orientation(dataset, config)};
   for (const Color& color : dataset.classes().palette) card.palette.push_back({color[0], color[1], color[2]});
   return card;
 }
@@ -89,7 +71,7 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
                     "classes that overlap (data.labels.multi) have a mask file each; a sample in {} has one",
                     options.output.format);
   std::vector<std::unique_ptr<OutputFormat>> formats;
-  for (const auto& [split, data] : splits) formats.push_back(make_output_format(options.output, some_samples(*data), split));
+  for (const auto& [split, data] : splits) formats.push_back(make_output_format(options.output, *data, split));
 
   make_folders(to);
   FileLock lock(to / ".tessera-convert.lock", "name another folder");
