@@ -7,11 +7,16 @@
 
 namespace tessera {
 
-enum class SourceType { kPairs, kAde20k, kCoco, kSynthetic };
+enum class SourceType { kPairs, kAde20k, kCoco, kSynthetic, kMds, kTfrecord, kTar };
 template <>
 struct EnumNames<SourceType> {
-  static constexpr std::array<std::string_view, 4> names = {"pairs", "ade20k", "coco", "synthetic"};
+  static constexpr std::array<std::string_view, 7> names = {"pairs", "ade20k", "coco", "synthetic", "mds", "tfrecord", "tar"};
 };
+
+// Types whose samples lie in shards, files of many samples each.
+inline bool in_shards(SourceType type) {
+  return type == SourceType::kMds || type == SourceType::kTfrecord || type == SourceType::kTar;
+}
 
 enum class MissingMask { kError, kEmpty };
 template <>
@@ -115,6 +120,27 @@ void describe(V& v, SyntheticConfig& c) {
   v.field("seed", c.seed, "image i is a function of (seed, split, i)", at_least(0));
 }
 
+// Samples in shards.
+struct RecordsConfig {
+  std::string image = {};
+  std::string labels = {};
+  std::string id = {};
+  int64_t shuffle_block = 16384;
+  int64_t predownload = 0;
+  friend bool operator==(const RecordsConfig&, const RecordsConfig&) = default;
+};
+template <class V>
+void describe(V& v, RecordsConfig& c) {
+  v.field("image", c.image, "column (mds), feature (tfrecord) or ending (tar) of images; empty: found by its usual names");
+  v.field("labels", c.labels, "the same of masks");
+  v.field("id", c.id, "the same of what a sample is called");
+  v.field("shuffle_block", c.shuffle_block,
+          "samples of whole shards that are mixed with one another: more mixes better, fewer need fewer shards at a time; 0: "
+          "all of the data set",
+          at_least(0));
+  v.field("predownload", c.predownload, "samples ahead whose shards are fetched meanwhile; 0: those of 8 batches", at_least(0));
+}
+
 enum class NormalizeMode { kAuto, kFixed, kPerImage, kPercentile, kRange };
 template <>
 struct EnumNames<NormalizeMode> {
@@ -194,6 +220,7 @@ struct DataConfig {
   LabelConfig labels;
   CocoConfig coco;
   SyntheticConfig synthetic;
+  RecordsConfig records;
   NormalizeConfig normalize;
   int64_t threads = 0;
   int64_t prefetch = 4;
@@ -221,6 +248,7 @@ void describe(V& v, DataConfig& c) {
   v.group("labels", c.labels, "mask values to classes");
   v.group("coco", c.coco, "for type coco");
   v.group("synthetic", c.synthetic, "for type synthetic");
+  v.group("records", c.records, "for types mds, tfrecord and tar");
   v.group("normalize", c.normalize, "pixel values to network input");
   v.field("threads", c.threads,
           "threads of each rank that read and decode, in every command; 0: the CPUs that mask and quota grant, divided by the "
