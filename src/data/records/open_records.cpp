@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/byte_count.h"
 #include "core/error.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/folder_names.h"
@@ -14,6 +15,7 @@
 #include "data/records/mds_source.h"
 #include "data/records/part_of_records.h"
 #include "data/records/record_dataset.h"
+#include "storage/place_url.h"
 
 namespace tessera {
 namespace {
@@ -25,8 +27,12 @@ const std::map<SourceType, Opener>& openers() {
   return table;
 }
 
-bool is_url(const std::string& root) {
-  return root.find("://") != std::string::npos;
+std::shared_ptr<FileStore> open_store(const DataConfig& config, const std::string& root) {
+  const RemoteConfig& remote = config.remote;
+  return open_file_store(root, {.cache = remote.cache,
+                                .cache_limit = parse_byte_count(remote.cache_limit, "data.remote.cache_limit"),
+                                .timeout_s = remote.timeout,
+                                .retries = remote.retries});
 }
 
 // Empty where the split has no shards of its own.
@@ -40,7 +46,7 @@ std::string place_of(const DataConfig& config, Split split) {
 }
 
 std::shared_ptr<FileStore> root_store(const DataConfig& config, Split split) {
-  return open_file_store(config.path.empty() ? place_of(config, split) : config.path);
+  return open_store(config, config.path.empty() ? place_of(config, split) : config.path);
 }
 
 RecordSourcePtr open_source(const DataConfig& config, Split split) {
@@ -49,7 +55,7 @@ RecordSourcePtr open_source(const DataConfig& config, Split split) {
             name_of(split), split == Split::kTrain ? "train, training" : "val, validation, test", name_of(split));
   const auto opener = openers().find(config.type);
   TSR_CHECK(opener != openers().end(), "no reader for data.type {}", name_of(config.type));
-  return opener->second(open_file_store(place), config.records);
+  return opener->second(open_store(config, place), config.records);
 }
 
 // What is held out is drawn by the place of a sample: its name may lie in a shard that is not here yet.
