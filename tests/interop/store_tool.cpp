@@ -4,6 +4,8 @@
 //   store_tool list ROOT PREFIX
 //   store_tool put ROOT NAME FILE
 //   store_tool remove ROOT NAME
+//   store_tool copy ROOT FOLDER           a run's folder, every second until standard input ends
+//   store_tool fetch ROOT FOLDER          what of it is newer there
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -15,6 +17,7 @@
 #include "core/log.h"
 #include "core/split.h"
 #include "storage/file_store.h"
+#include "storage/folder_copy.h"
 #include "storage/place_url.h"
 #include "storage/s3_bucket.h"
 #include "storage/sha256.h"
@@ -85,6 +88,16 @@ void run(const std::vector<std::string>& arguments) {
   } else if (command == "remove") {
     S3Bucket bucket = bucket_of(root);
     bucket.remove(arguments[2]);
+  } else if (command == "copy") {
+    FolderCopy copy(root, arguments[2], Access::kPrivate);
+    copy.newest_checkpoint();
+    copy.start(std::chrono::seconds(1));
+    while (std::getchar() != EOF) {
+    }
+    copy.finish(std::chrono::seconds(60));
+  } else if (command == "fetch") {
+    FolderCopy copy(root, arguments[2], Access::kPrivate);
+    fmt::print("{}\n", copy.fetch_newer() ? "fetched" : "nothing newer");
   } else {
     fail("no command {}", command);
   }

@@ -296,6 +296,99 @@ def uploads(server, s3, root):
     check("Contents" not in s3.list_objects_v2(Bucket="data", Prefix="out/"), "it is removed")
 
 
+def make_checkpoint(run, step, weights):
+    draft = run / "checkpoints" / f".writing-step-{step:08}-x"
+    draft.mkdir(parents=True)
+    (draft / "model.safetensors").write_bytes(weights)
+    (draft / "state.json").write_text(str(step))
+    (draft / "DONE").write_text(sha256(weights))
+    draft.rename(run / "checkpoints" / f"step-{step:08}")
+
+
+def keys(s3, prefix):
+    found = {}
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket="data", Prefix=prefix):
+        for entry in page.get("Contents", []):
+            try:
+                found[entry["Key"][len(prefix):]] = s3.get_object(Bucket="data", Key=entry["Key"])["Body"].read()
+            except s3.exceptions.NoSuchKey:
+                pass  # it was removed since it was listed
+    return found
+
+
+def files_of(run):
+    return {str(p.relative_to(run)): p.read_bytes() for p in run.rglob("*") if p.is_file() and not any(part.startswith(".") for part in p.relative_to(run).parts)}
+
+
+def wait_for(condition, what):
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.05)
+    check(False, f"waited in vain for {what}")
+
+
+def copies(server, s3, root):
+    """A run's folder in a bucket: complete checkpoints only, DONE last; what fails is tried again; another machine takes it from there."""
+    env, run = environment(server, root), root / "unet"
+    (run / "checkpoints" / ".writing-step-00000099-y").mkdir(parents=True)
+    (run / "checkpoints" / ".writing-step-00000099-y" / "model.safetensors").write_bytes(b"half")
+    (run / "config.yaml").write_text("model: unet")
+    make_checkpoint(run, 10, random.Random(10).randbytes(17 << 20))
+    (run / "checkpoints" / "best.json").write_text('{"checkpoint": "step-00000010"}')
+    busy = error_xml("SlowDown", "Please reduce your request rate.")
+    server.plan(Fault("model.safetensors", "status", 1, "PUT", at=503, body=busy), Fault("state.json", "status", 1, "PUT", at=403, body=error_xml("AccessDenied", "no")))
+    process = subprocess.Popen([TOOL, "copy", "s3://data/runs/unet", run], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    wait_for(lambda: "checkpoints/step-00000010/DONE" in keys(s3, "runs/unet/"), "the first checkpoint")
+    wait_for(lambda: keys(s3, "runs/unet/") == files_of(run), "all of the folder")
+    puts = [r["path"] for r in server.seen if r["method"] == "PUT" and "step-00000010" in r["path"] and r["status"] == 200]
+    check(puts[-1].endswith("DONE"), f"DONE is last: {puts}")
+    with open(run / "log.jsonl", "a") as log:
+        log.write("{}\n")
+    (run / "checkpoints" / "step-00000010" / "evaluated.json").write_text("{}")
+    for step in (20, 30):
+        make_checkpoint(run, step, random.Random(step).randbytes(50_000))
+    done = run / "checkpoints" / "step-00000020" / "DONE"
+    wait_for(lambda: keys(s3, "runs/unet/") == files_of(run), "three checkpoints")
+    done.unlink()
+    for path in sorted(done.parent.rglob("*")):
+        path.unlink()
+    done.parent.rmdir()
+    wait_for(lambda: keys(s3, "runs/unet/") == files_of(run), "two checkpoints")
+    removed = [r["path"] for r in server.seen if r["method"] == "DELETE"]
+    check(removed[0].endswith("step-00000020/DONE"), f"DONE goes first: {removed}")
+    process.kill()  # then another process goes on, and what is there is not sent again
+    process.communicate()
+    server.plan()
+    make_checkpoint(run, 40, b"forty")
+    out, error = subprocess.run([TOOL, "copy", "s3://data/runs/unet", run], input="", capture_output=True, text=True, env=env, timeout=60), ""
+    OUTPUTS.append(out.stderr)
+    check(out.returncode == 0 and keys(s3, "runs/unet/") == files_of(run), f"the end of a run: {out.stderr}")
+    check(not any(r["method"] in ("PUT", "POST") and "step-00000010/model" in r["path"] for r in server.seen), "a checkpoint went up twice")
+    # On another machine, over a network that fails.
+    other = root / "elsewhere" / "unet"
+    other.mkdir(parents=True)
+    server.plan(Fault("model.safetensors", "cut", 1, at=9 << 20), Fault("state.json", "status", 1, at=503, body=busy))
+    check(tool(env, "fetch", "s3://data/runs/unet", other)[0] == "fetched\n", "there is something newer")
+    expected = {name: data for name, data in files_of(run).items() if "step-00000030" not in name}
+    check(files_of(other) == expected, f"the newest, the best and the rest, not {sorted(files_of(other))}")
+    check(tool(env, "fetch", "s3://data/runs/unet", other)[0] == "nothing newer\n", "there is nothing newer")
+    check(not any(p.name.startswith(".fetched") for p in other.iterdir()), "what was fetched is left")
+    # A checkpoint that is not complete is nobody's; names that lead elsewhere are not followed.
+    s3.put_object(Bucket="data", Key="runs/unet/checkpoints/step-00000050/model.safetensors", Body=b"part")
+    s3.put_object(Bucket="data", Key="runs/unet/../../evil", Body=b"evil")
+    s3.put_object(Bucket="data", Key="runs/unet/.hidden", Body=b"evil")
+    third = root / "third"
+    third.mkdir()
+    tool(env, "fetch", "s3://data/runs/unet", third)
+    check(files_of(third) == expected and not (root.parent / "evil").exists() and not (third / ".hidden").exists(), f"{sorted(files_of(third))}")
+    # A bucket that refuses: the process ends well and says so.
+    server.plan(Fault("runs/no", "status", -1, "PUT", at=403, body=error_xml("AccessDenied", "no")))
+    out = subprocess.run([TOOL, "copy", "s3://data/runs/no", run], input="", capture_output=True, text=True, env=env, timeout=60)
+    OUTPUTS.append(out.stderr)
+    check(out.returncode == 0 and "the run is whole in" in out.stderr and "AccessDenied" in out.stderr, out.stderr)
+
+
 def credentials_are_nowhere(root, *more):
     for secret in (SECRET, TOKEN, KEY, *more):
         for text in OUTPUTS:
@@ -315,7 +408,7 @@ def main():
             s3.put_object(Bucket="data", Key=f"set/train/{name}", Body=data)
         try:
             for part, arguments in ((read_and_cached, (server, s3)), (who_may, (server,)), (faults, (server, s3)), (kills, (server,)), (together, (server,)),
-                                    (limited, (server,)), (lists, (server, s3)), (uploads, (server, s3))):
+                                    (limited, (server,)), (lists, (server, s3)), (uploads, (server, s3)), (copies, (server, s3))):
                 if len(sys.argv) > 2 and part.__name__ not in sys.argv[2:]:
                     continue
                 begin = time.time()
