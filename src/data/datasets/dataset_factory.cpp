@@ -4,9 +4,9 @@
 #include "data/datasets/ade20k.h"
 #include "data/datasets/coco.h"
 #include "data/datasets/coco_files.h"
+#include "data/datasets/open_records.h"
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
-#include "data/records/open_records.h"
 
 namespace tessera {
 namespace {
