@@ -21,8 +21,9 @@ class FileStore {
  public:
   virtual ~FileStore() = default;
 
-  // The file `name` below the root, whole and checked against `sum`. What lies elsewhere is fetched first, and stays readable
-  // while the blob lives, also when the cache gives its place to another. Throws Error that names the file and the cause.
+  // The file `name` below the root, of as many bytes as `sum` says. What lies elsewhere is fetched first, compared with the
+  // hashes, and stays readable while the blob lives, also when the cache gives its place to another. Throws Error that names
+  // the file and the cause.
   virtual Blob open(const std::string& name, const FileSum& sum = {}) = 0;
 
   // These are needed soon, in this order; where files lie elsewhere they are fetched meanwhile.

@@ -72,6 +72,13 @@ bool is_url(std::string_view text) {
   return text.find("://") != std::string_view::npos;
 }
 
+std::string below(const std::string& place, const std::string& name) {
+  const size_t query = is_url(place) ? std::min(place.find('?'), place.size()) : place.size();
+  std::string path = place.substr(0, query);
+  if (!path.ends_with('/')) path += '/';
+  return path + name + place.substr(query);
+}
+
 Place parse_place(const std::string& text) {
   const size_t mark = text.find("://");
   if (mark == std::string::npos) return {.kind = PlaceKind::kFolder, .folder = text};

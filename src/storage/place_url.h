@@ -19,6 +19,9 @@ struct Place {
 // s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, http(s)://..., file:///PATH or a path. Throws UsageError.
 Place parse_place(const std::string& text);
 
+// A folder or file below a place that is written so; a query stays at the end.
+std::string below(const std::string& place, const std::string& name);
+
 // Whether a text is a URL of any kind rather than a path.
 bool is_url(std::string_view text);
 

@@ -25,6 +25,13 @@ TEST(PlaceUrl, WebFoldersKeepTheirQueryForEachFile) {
   EXPECT_EQ(place.query, "?sig=abc&x=1");
 }
 
+TEST(PlaceUrl, WhatLiesBelow) {
+  EXPECT_EQ(below("s3://b/x", "train"), "s3://b/x/train");
+  EXPECT_EQ(below("s3://b/x/", "train"), "s3://b/x/train");
+  EXPECT_EQ(below("https://host/x?sig=a/b", "train"), "https://host/x/train?sig=a/b");
+  EXPECT_EQ(below("/data/what?", "train"), "/data/what?/train");
+}
+
 TEST(PlaceUrl, FilesAndFolders) {
   EXPECT_EQ(parse_place("file:///a%20b/c").folder, "/a b/c");
   EXPECT_EQ(parse_place("file://localhost/a").folder, "/a");

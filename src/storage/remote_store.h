@@ -40,6 +40,7 @@ class RemoteStore : public FileStore {
   std::shared_ptr<ObjectService> service_;
   std::string identity_;
   ObjectCache cache_;
+  int64_t parallel_;  // threads that fetch ahead, made when there is something to fetch
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from support import Folder, check, program
+from support import TINY, Folder, check, final_hash, program
 
 try:
     import boto3
@@ -25,6 +25,8 @@ except ImportError as missing:
 
 TOOL = pathlib.Path(program()).resolve().parents[1] / "tests" / "store_tool"
 SHARDS = {f"shard.{i:05}.mds": random.Random(i).randbytes(1_500_000 + i) for i in range(5)}
+CONVERTED = [*(a for a in TINY if a.startswith("data.")), "data.train.count=24"]
+TINY_RECORDS = ["data.type=mds", *(a for a in TINY if not a.startswith(("data.synthetic", "data.type", "data.train.count", "data.val.count")))]
 OUTPUTS = []  # all that was printed, to look for credentials
 
 
@@ -389,6 +391,62 @@ def copies(server, s3, root):
     check(out.returncode == 0 and "the run is whole in" in out.stderr and "AccessDenied" in out.stderr, out.stderr)
 
 
+def train(env, *arguments, expect=0):
+    done = subprocess.run([program(), "train", *TINY_RECORDS, *map(str, arguments)], capture_output=True, text=True, env={**env, "OMP_NUM_THREADS": "1"}, timeout=280)
+    OUTPUTS.append(done.stdout + done.stderr)
+    check(done.returncode == expect, f"tessera train {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stderr
+
+
+def upload_folder(s3, folder, prefix):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        s3.upload_file(str(path), "data", f"{prefix}/{path.relative_to(folder)}")
+
+
+def training(server, s3, root):
+    """Training from s3:// ends in the weights of training from the folder, over a network that fails, on one rank and on two; its copy in a bucket is
+    gone on with elsewhere."""
+    env = environment(server, root)
+    shards = root / "shards"
+    done = subprocess.run([program(), "data", "convert", *CONVERTED, "-o", shards, "--format", "mds", "--hash", "xxh64", "--shard-size", "20kB"], capture_output=True, text=True, env=env,
+                          timeout=200)
+    check(done.returncode == 0, done.stdout + done.stderr)
+    upload_folder(s3, shards, "cells")
+    steps = ["train.duration=6ba", "checkpoint.every=2ba"]
+    train(env, f"data.path={shards}", f"run.dir={root / 'local'}", *steps)
+    busy = error_xml("SlowDown", "Please reduce your request rate.")
+    server.plan(*[Fault("shard", kind, times, at=at, body=busy) for kind, times, at in (("status", 3, 503), ("cut", 3, 5000), ("reset", 2, 3000), ("corrupt", 2, 2000), ("reset_first", 2, 0))])
+    train(env, "data.path=s3://data/cells", f"run.dir={root / 'remote'}", "run.upload=s3://data/runs", *steps)
+    local = final_hash(root / "local")
+    check(local == final_hash(root / "remote"), "training from s3:// gave other weights")
+    there = files_of(root / "remote")
+    check(keys(s3, "runs/remote/") == there, f"the copy of the run: {sorted(keys(s3, 'runs/remote/'))} and {sorted(there)}")
+    # Two ranks on a host with an empty cache: one download of each file.
+    server.plan()
+    train({**env, "TESSERA_CACHE": str(root / "ranks")}, "data.path=s3://data/cells", f"run.dir={root / 'ranks-run'}", "-p", "ddp", "-n", "2", *steps)
+    names = [r["path"] for r in server.bodies("cells/train/")]
+    check(len(names) == len(set(names)), f"files were fetched more than once: {sorted(names)}")
+    # Another run of that name is refused before anything is done; with --resume another machine goes on.
+    text = train(env, "data.path=s3://data/cells", f"run.dir={root / 'elsewhere' / 'remote'}", "run.upload=s3://data/runs", *steps, expect=2)
+    check("s3://data/runs/remote already holds a run" in text, text)
+    train(env, "data.path=s3://data/cells", f"run.dir={root / 'short' / 'half'}", "run.upload=s3://data/runs", "--stop-at", "4ba", *steps)
+    train(env, "data.path=s3://data/cells", f"run.dir={root / 'other' / 'half'}", "run.upload=s3://data/runs", "--resume", *steps)
+    check(final_hash(root / "other" / "half") == local, "gone on with elsewhere it ends otherwise")
+    # Wrong credentials are known before the first step; a bucket that fails later harms nothing.
+    text = train({**env, "AWS_SECRET_ACCESS_KEY": "wrong-wrong-wrong"}, f"data.path={shards}", f"run.dir={root / 'refused'}", "run.upload=s3://data/runs", *steps, expect=1)
+    check("SignatureDoesNotMatch" in text and not (root / "refused").exists(), text)
+    server.plan(Fault("runs/harmed", "status", -1, "PUT", at=403, body=error_xml("AccessDenied", "no")))
+    text = train(env, f"data.path={shards}", f"run.dir={root / 'harmed'}", "run.upload=s3://data/runs", *steps)
+    check("its copy at s3://data/runs/harmed is not" in text and final_hash(root / "harmed") == local, text)
+    server.plan()
+    train(env, f"data.path={shards}", f"run.dir={root / 'harmed'}", "run.upload=s3://data/runs", "--resume", *steps)
+    check(keys(s3, "runs/harmed/") == files_of(root / "harmed"), "--resume completes the copy")
+    # A shard that stays broken ends the run with its name.
+    server.plan(Fault("cells/train/shard.00001", "status", -1, at=503, body=busy))
+    text = train({**env, "TESSERA_CACHE": str(root / "broken")}, "data.path=s3://data/cells", f"run.dir={root / 'broken-run'}", "data.remote.retries=1", *steps, expect=1)
+    check("s3://data/cells/train/shard.00001.mds: the server answered 503 (SlowDown" in text, text)
+
+
 def credentials_are_nowhere(root, *more):
     for secret in (SECRET, TOKEN, KEY, *more):
         for text in OUTPUTS:
@@ -408,7 +466,7 @@ def main():
             s3.put_object(Bucket="data", Key=f"set/train/{name}", Body=data)
         try:
             for part, arguments in ((read_and_cached, (server, s3)), (who_may, (server,)), (faults, (server, s3)), (kills, (server,)), (together, (server,)),
-                                    (limited, (server,)), (lists, (server, s3)), (uploads, (server, s3)), (copies, (server, s3))):
+                                    (limited, (server,)), (lists, (server, s3)), (uploads, (server, s3)), (copies, (server, s3)), (training, (server, s3))):
                 if len(sys.argv) > 2 and part.__name__ not in sys.argv[2:]:
                     continue
                 begin = time.time()

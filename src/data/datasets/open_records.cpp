@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/secrets.h"
 #include "data/datasets/class_count.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/folder_names.h"
@@ -38,8 +39,7 @@ std::string place_of(const DataConfig& config, Split split) {
     const bool is_train = config.type == SourceType::kMds && split == Split::kTrain && is_mds_folder(config.path);
     return is_train || has_shards(config.type, config.path, split) ? config.path : "";
   }
-  const std::string folder(name_of(split));
-  return config.path.ends_with('/') ? config.path + folder : config.path + "/" + folder;
+  return below(config.path, std::string(name_of(split)));
 }
 
 std::shared_ptr<FileStore> root_store(const DataConfig& config, Split split) {
@@ -70,9 +70,10 @@ struct OpenPart {
 
 OpenPart part_of(const DataConfig& config, Split split) {
   const bool has_val = !place_of(config, Split::kVal).empty();
-  if (split == Split::kTest || (split == Split::kVal && has_val)) return {open_source(config, split), place_of(config, split)};
+  if (split == Split::kTest || (split == Split::kVal && has_val))
+    return {open_source(config, split), mask_urls(place_of(config, split))};
   const RecordSourcePtr train = open_source(config, Split::kTrain);
-  const std::string place = place_of(config, Split::kTrain);
+  const std::string place = mask_urls(place_of(config, Split::kTrain));
   if (has_val) return {train, place};
   const std::vector<bool> held_out = held_out_of(config, train->size());
   std::vector<int64_t> chosen;
