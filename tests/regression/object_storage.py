@@ -435,7 +435,7 @@ def training(server, s3, root):
     check(keys(s3, "runs/remote/") == there, f"the copy of the run: {sorted(keys(s3, 'runs/remote/'))} and {sorted(there)}")
     # Two ranks on a host with an empty cache: one download of each file.
     server.plan()
-    train({**env, "TESSERA_CACHE": str(root / "ranks")}, "data.path=s3://data/cells", f"run.dir={root / 'ranks-run'}", "-p", "ddp", "-n", "2", *steps)
+    train({**env, "TESSERA_CACHE": str(root / "ranks")}, "data.path=s3://data/cells", f"run.dir={root / 'ranks-run'}", "-p", "ddp", "--ranks", "2", *steps)
     names = [r["path"] for r in server.bodies("cells/train/")]
     check(len(names) == len(set(names)), f"files were fetched more than once: {sorted(names)}")
     # Another run of that name is refused before anything is done; with --resume another machine goes on.
