@@ -157,6 +157,10 @@ std::vector<std::string> folder_keys(const Dataset& dataset, const DataConfig& d
 }
 
 void print_converted(const std::vector<ConvertedSplit>& converted, const std::string& format) {
+  if (converted.empty()) {
+    fmt::print("this was converted before, to the end: nothing to do\n");
+    return;
+  }
   for (const ConvertedSplit& split : converted) {
     const std::string kept = split.kept > 0 ? fmt::format(", {} of them from before", split.kept) : "";
     if (format == "folder") {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/data_config.h"
+#include "data/decode/decode.h"
 #include "data/encoded_sample.h"
 #include "data/sample.h"
 
@@ -25,6 +27,13 @@ struct ShardReading {
   int64_t ahead = 0;                 // samples whose shards are asked for before they are read; 0: those of 8 batches
 };
 
+// How the files of Dataset::encoded are decoded.
+struct SampleCoding {
+  const DecodeOptions* options = nullptr;
+  const LabelConfig* rules = nullptr;
+  bool labelled = true;
+};
+
 // A fixed list of samples. Implementations are immutable after construction: `get` may be called from many threads.
 class Dataset {
  public:
@@ -38,6 +47,10 @@ class Dataset {
   // The files of sample `index` as they are stored, for who keeps, copies or decodes parts of them. Nothing where a sample is
   // not an image file and at most one mask file. Throws BadSample where they cannot be read.
   virtual std::optional<EncodedSample> encoded(int64_t /*index*/) const { return std::nullopt; }
+
+  // How `get` decodes what `encoded` gives; nothing where it does something else. Whoever passes on another data set's
+  // `encoded` passes this on too.
+  virtual std::optional<SampleCoding> coding() const { return std::nullopt; }
 
   // The name of a sample, without reading it.
   virtual std::string id(int64_t index) const = 0;

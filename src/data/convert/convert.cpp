@@ -43,6 +43,20 @@ void check_space(const std::vector<OpenSplit>& splits, const fs::path& to, uint6
             space.available >> 20);
 }
 
+// One process at a time writes to a folder.
+class Turn {
+ public:
+  explicit Turn(const fs::path& folder) : lock_(folder / ".tessera-convert.lock", "name another folder") {
+    TSR_CHECK(lock_.try_lock(), "{} is being written by {}", folder.string(), lock_.holder());
+  }
+  ~Turn() { lock_.remove(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  FileLock lock_;
+};
+
 // Masks that mean what the config says are given back with its rules.
 DatasetCard card_of(const DataConfig& config, const Dataset& dataset, SourceType type) {
   DatasetCard card{.type = type,
@@ -74,9 +88,11 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
   for (const auto& [split, data] : splits) formats.push_back(make_output_format(options.output, *data, split));
 
   make_folders(to);
-  FileLock lock(to / ".tessera-convert.lock", "name another folder");
-  TSR_CHECK(lock.try_lock(), "{} is being written by {}", to.string(), lock.holder());
-  Journal journal(to, source_identity(config, splits, options.output, formats.at(0)->needs_unique_names()));
+  refuse_foreign_files(to);
+  const Turn turn(to);
+  const std::string identity = source_identity(config, splits, options.output, formats.at(0)->needs_unique_names());
+  if (is_converted(to, identity)) return {};
+  Journal journal(to, identity);
   check_space(splits, to, bytes_of(journal.found()), options.output);
 
   int64_t done = 0;
@@ -96,8 +112,7 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
   }
   write_card(config, splits, to, options.output.format);
   sync_path(to);
-  journal.remove();
-  lock.remove();
+  journal.finish();
   return converted;
 }
 

@@ -165,7 +165,10 @@ TEST(Convert, NothingIsOverwritten) {
   write_file(to / "mine", std::string_view("text"));
   EXPECT_CONTAINS(message_of([&] { run(config, to.path(), small("mds")); }), "is not empty");
   run(config, to / "new", small("mds"));
-  EXPECT_CONTAINS(message_of([&] { run(config, to / "new", small("mds")); }), "is not empty");
+  const auto files = files_in(to.path());
+  EXPECT_TRUE(run(config, to / "new", small("mds")).empty());
+  EXPECT_CONTAINS(message_of([&] { run(config, to / "new", small("mds", "gz")); }), "is not empty");
+  EXPECT_EQ(files_in(to.path()), files);
   EXPECT_EQ(files_in(to.path()).count("new/" + std::string(kJournalName)), 0U);
 }
 
