@@ -56,7 +56,7 @@ def write_masks(source, target):
 
 def write_config(folder):
     lines = ["data:", f"  path: {folder}", f"  classes: [{', '.join(f'c{i}' for i in range(91))}]", "  train:", "    transforms:",
-             "      - scale_jitter: {min: 0.5, max: 2.0}", "      - random_crop: {size: 512}", "      - flip: {}", "      - photometric: {}",
+             "      - scale_jitter: {min: 0.5, max: 2.0}", "      - random_crop: {size: 512}", "      - flip: {}", "      - photometric: {probability: 1}",
              "  val_share: 0", "train: {batch_size: 16}"]
     (folder / "loader.yaml").write_text("\n".join(lines) + "\n")
     return folder / "loader.yaml"

@@ -1,6 +1,6 @@
 """The same recipe in Python: a DataLoader over images/*.jpg and masks/*.png of a folder, as JSON.
 
-scale 0.5-2, crop of 512 padded where it is larger, mirror, brightness, contrast, saturation and hue as ours draws them, normalise; float32
+scale 0.5-2, crop of 512 padded where it is larger, mirror, brightness, contrast, saturation and hue by ColorJitter, normalise; float32
 images and int64 masks. --kind pillow: Pillow and tensor operations; torchvision: its transforms v2 on bytes; albumentations: that and OpenCV.
 """
 import argparse
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-CROP, BRIGHTNESS, CONTRAST, SATURATION, HUE, CHANCE = 512, 32 / 255, 0.5, 0.5, 36 / 360, 0.5
+CROP, COLORS = 512, {"brightness": 32 / 255, "contrast": 0.5, "saturation": 0.5, "hue": 36 / 360}
 
 
 class Pairs(torch.utils.data.Dataset):
@@ -29,25 +29,8 @@ class Pairs(torch.utils.data.Dataset):
         return self.transform(self.images[index], self.masks[index])
 
 
-def chance():
-    return torch.rand(()).item() < CHANCE
-
-
-def spread(width):
-    return 1 + (2 * torch.rand(()).item() - 1) * width
-
-
-def torchvision_color(functional, image):
-    """Each of the four by chance, on whatever images that library's functions take."""
-    if chance():
-        image = functional.adjust_brightness(image, spread(BRIGHTNESS))
-    if chance():
-        image = functional.adjust_contrast(image, spread(CONTRAST))
-    if chance():
-        image = functional.adjust_saturation(image, spread(SATURATION))
-    if chance():
-        image = functional.adjust_hue(image, spread(HUE) - 1)
-    return image
+def mirrored():
+    return torch.rand(()).item() < 0.5
 
 
 def crop_place(height, width):
@@ -57,7 +40,9 @@ def crop_place(height, width):
 def pillow():
     """As a training script is written: Pillow decodes, scales, crops and mirrors; torchvision's functions on Pillow images change colours."""
     from PIL import Image, ImageOps
-    from torchvision.transforms import functional
+    from torchvision.transforms import ColorJitter, functional
+
+    change_colors = ColorJitter(**COLORS)
 
     def transform(image_file, mask_file):
         image, mask = Image.open(image_file).convert("RGB"), Image.open(mask_file)
@@ -70,10 +55,9 @@ def pillow():
         top, left = crop_place(image.height, image.width)
         box = (left, top, left + CROP, top + CROP)
         image, mask = image.crop(box), mask.crop(box)
-        if chance():
+        if mirrored():
             image, mask = ImageOps.mirror(image), ImageOps.mirror(mask)
-        image = torchvision_color(functional, image)
-        image = functional.normalize(functional.to_tensor(image), MEAN, STD)
+        image = functional.normalize(functional.to_tensor(change_colors(image)), MEAN, STD)
         return image, torch.from_numpy(np.array(mask, dtype=np.int64))
 
     return transform
@@ -81,9 +65,9 @@ def pillow():
 
 def torchvision():
     from torchvision import io
-    from torchvision.transforms.v2 import functional
+    from torchvision.transforms.v2 import ColorJitter, functional
 
-    mean, std = list(MEAN), list(STD)
+    mean, std, change_colors = list(MEAN), list(STD), ColorJitter(**COLORS)
 
     def transform(image_file, mask_file):
         image, mask = io.decode_image(str(image_file), io.ImageReadMode.RGB), io.decode_image(str(mask_file))
@@ -96,10 +80,9 @@ def torchvision():
             image, mask = functional.pad(image, border, fill=[124, 116, 104]), functional.pad(mask, border, fill=255)
         top, left = crop_place(image.shape[1], image.shape[2])
         image, mask = functional.crop(image, top, left, CROP, CROP), functional.crop(mask, top, left, CROP, CROP)
-        if chance():
+        if mirrored():
             image, mask = functional.horizontal_flip(image), functional.horizontal_flip(mask)
-        image = torchvision_color(functional, image)
-        image = functional.normalize(functional.to_dtype(image, torch.float32, scale=True), mean, std)
+        image = functional.normalize(functional.to_dtype(change_colors(image), torch.float32, scale=True), mean, std)
         return image, mask[0].to(torch.int64)
 
     return transform
@@ -115,7 +98,7 @@ def albumentations():
         A.PadIfNeeded(CROP, CROP, position="top_left", border_mode=cv2.BORDER_CONSTANT, fill=(124, 116, 104), fill_mask=255),
         A.RandomCrop(CROP, CROP),
         A.HorizontalFlip(p=0.5),
-        A.ColorJitter((1 - BRIGHTNESS, 1 + BRIGHTNESS), (1 - CONTRAST, 1 + CONTRAST), (1 - SATURATION, 1 + SATURATION), (-HUE, HUE), p=1 - (1 - CHANCE) ** 4),
+        A.ColorJitter(**COLORS, p=1),
         A.Normalize(MEAN, STD)])
 
     def transform(image_file, mask_file):
