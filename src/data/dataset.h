@@ -20,6 +20,13 @@ struct DataOrigin {
   std::vector<std::string> notes = {};  // what was found beside the samples and left out, a sentence each
 };
 
+// How samples that lie in shards are best read: Note [Order of shards].
+struct ShardReading {
+  std::vector<int64_t> starts = {};  // the first sample of each shard, rising; empty: samples are files of their own
+  int64_t block = 0;                 // samples that are mixed with one another; 0: all
+  int64_t ahead = 0;                 // samples whose shards are asked for before they are read; 0: those of 8 batches
+};
+
 // How the files of Dataset::encoded are decoded.
 struct SampleCoding {
   const DecodeOptions* options = nullptr;
@@ -60,6 +67,11 @@ class Dataset {
 
   // The file of a sample's mask; empty where it has none of its own.
   virtual std::filesystem::path mask_file(int64_t /*index*/) const { return {}; }
+
+  virtual ShardReading shards() const { return {}; }
+
+  // These samples are read next, in this order: what holds them may be fetched meanwhile. Comes back at once.
+  virtual void will_need(const std::vector<int64_t>& /*indices*/) const {}
 
   // Throws UsageError when a look at some samples shows that what the config says of their labels cannot be meant.
   virtual void check_labels() const {}
