@@ -1,7 +1,5 @@
 #include "data/datasets/open_records.h"
 
-#include <functional>
-#include <map>
 #include <numeric>
 
 #include "core/error.h"
@@ -18,13 +16,6 @@
 
 namespace tessera {
 namespace {
-
-using Opener = std::function<RecordSourcePtr(std::shared_ptr<FileStore>, const RecordsConfig&)>;
-
-const std::map<SourceType, Opener>& openers() {
-  static const std::map<SourceType, Opener> table = {{SourceType::kMds, open_mds}};
-  return table;
-}
 
 bool is_url(const std::string& root) {
   return root.find("://") != std::string::npos;
@@ -51,10 +42,8 @@ RecordSourcePtr open_source(const DataConfig& config, Split split) {
   const std::string place = place_of(config, split);
   TSR_CHECK(!place.empty(), "{} has no folder that is called after the {} split ({}) and no shards of it; set data.{}.path",
             config.path, name_of(split), split == Split::kTrain ? "train, training" : "val, validation, test", name_of(split));
-  if (config.type != SourceType::kMds) return open_shards(config.type, place, split, config.records);
-  const auto opener = openers().find(config.type);
-  TSR_CHECK(opener != openers().end(), "no reader for data.type {}", name_of(config.type));
-  return opener->second(open_file_store(place), config.records);
+  if (config.type == SourceType::kMds) return open_mds(open_file_store(place), config.records);
+  return open_shards(config.type, place, split, config.records);
 }
 
 // What is held out is drawn by the place of a sample: its name may lie in a shard that is not here yet.
