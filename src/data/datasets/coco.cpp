@@ -14,6 +14,7 @@
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/sample_list.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -42,7 +43,7 @@ fs::path json_of(const DataConfig& config, Split split) {
   const fs::path json =
       found ? found->json
             : root / (own.masks.empty() ? fmt::format("annotations/instances_{}2017.json", name_of(split)) : own.masks);
-  TSR_CHECK(fs::is_regular_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON", json.string(),
+  TSR_CHECK(is_plain_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON", json.string(),
             name_of(split));
   return json;
 }
@@ -53,14 +54,13 @@ fs::path image_folder(const DataConfig& config, Split split, const fs::path& jso
   const SplitConfig& own = split_of(config, split);
   const fs::path root = root_of(config, own);
   if (!own.images.empty()) {
-    TSR_CHECK(fs::is_directory(root / own.images), "no such folder: {}; set data.path or data.{}.images",
-              (root / own.images).string(), name_of(split));
+    TSR_CHECK(is_folder(root / own.images), "no such folder: {}; set data.path or data.{}.images", (root / own.images).string(),
+              name_of(split));
     return root / own.images;
   }
   for (const fs::path& folder : coco_image_folders(root, json, split)) {
     for (size_t i = 0; i < std::min(images.size(), kLookedAt); ++i) {
-      std::error_code error;
-      if (fs::exists(folder / images[i].file_name, error)) return folder;
+      if (is_plain_file(folder / images[i].file_name)) return folder;
     }
   }
   fail("no folder below {} holds the images of {} (the first is {}); set data.path or data.{}.images", root.string(),
@@ -77,6 +77,7 @@ CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config
   root_ = root;
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
   json_ = json_of(config, source);
+  if (is_archived(json_)) archived_json_ = read_file(json_);
   CocoFile file = read_coco_file(json_);
   TSR_CHECK(!file.images.empty(), "{} lists no images", json_.string());
   images_ = image_folder(config, source, json_, file.images);
@@ -144,6 +145,12 @@ void CocoDataset::gather(CocoFile file) {
   }
 }
 
+std::string CocoDataset::outline_text(const CocoAnnotation& annotation) const {
+  if (archived_json_.size() == 0) return read_range(json_, annotation.offset, annotation.length);
+  const Blob text = archived_json_.part(static_cast<size_t>(annotation.offset), static_cast<size_t>(annotation.length));
+  return {text.bytes.begin(), text.bytes.end()};
+}
+
 LabelMap CocoDataset::draw(const Item& item) const {
   struct Layer {
     std::vector<PixelRun> runs;
@@ -161,8 +168,7 @@ LabelMap CocoDataset::draw(const Item& item) const {
       TSR_CHECK(annotation.length > 0, "it has no segmentation");
       const auto label = class_map_.of_category.find(annotation.category_id);
       TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", annotation.category_id);
-      std::vector<PixelRun> runs =
-          outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size, budget);
+      std::vector<PixelRun> runs = outline_runs(outline_text(annotation), item.image.size, budget);
       const int64_t painted = area_of(runs);
       unpainted -= painted;
       TSR_CHECK(unpainted >= 0, "with it the outlines cover the image more than {} times; they were made to be slow",

@@ -8,6 +8,7 @@
 #include "data/datasets/coco_classes.h"
 #include "data/datasets/split.h"
 #include "data/decode/decode.h"
+#include "storage/blob.h"
 
 namespace tessera {
 
@@ -38,11 +39,13 @@ class CocoDataset : public Dataset {
 
   void gather(CocoFile file);
   void choose(const DataConfig& config, Split split, bool held_out);
+  std::string outline_text(const CocoAnnotation& annotation) const;
   LabelMap draw(const Item& item) const;
 
   fs::path root_;
   fs::path images_;
   fs::path json_;
+  Blob archived_json_;  // where it is in an archive, from which parts cannot be read
   CocoConfig config_;
   DecodeOptions options_;
   CocoClassMap class_map_;

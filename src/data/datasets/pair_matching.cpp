@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/name_list.h"
 #include "core/plural.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -49,7 +50,7 @@ std::string unread_text(const FolderFiles& files) {
 
 FolderFiles files_by_stem(const fs::path& folder, const std::string& ending, std::string_view what) {
   FolderFiles found;
-  for (const fs::path& file : list_files(folder)) {
+  for (const fs::path& file : files_below(folder)) {
     const std::string extension = extension_of(file);
     std::string stem = stem_below(folder, file, extension);
     if (!stem.ends_with(ending)) continue;
@@ -183,8 +184,7 @@ void note_left_out(const PairFolders& folders, const FolderFiles& images, const 
 MatchedPairs match_pairs(const PairFolders& folders) {
   MatchedPairs matched;
   FolderFiles images = files_by_stem(folders.images, folders.image_ending, "image");
-  std::error_code ignored;
-  const bool one_folder = fs::equivalent(folders.images, folders.masks, ignored);
+  const bool one_folder = same_folder(folders.images, folders.masks);
   FolderFiles masks;
   if (one_folder) {
     masks.read = take_masks_out(images.read);
