@@ -162,7 +162,7 @@ std::string start_of_file(const fs::path& path, size_t most) {
 
 bool same_folder(const fs::path& a, const fs::path& b) {
   std::error_code error;
-  return a.lexically_normal() == b.lexically_normal() || fs::equivalent(a, b, error);
+  return (a / "").lexically_normal() == (b / "").lexically_normal() || fs::equivalent(a, b, error);
 }
 
 }  // namespace tessera

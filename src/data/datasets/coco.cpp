@@ -11,6 +11,7 @@
 #include "data/datasets/class_table.h"
 #include "data/datasets/coco_files.h"
 #include "data/datasets/coco_outline.h"
+#include "data/datasets/coco_segments.h"
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/sample_list.h"
@@ -120,6 +121,7 @@ void CocoDataset::gather(CocoFile file) {
     items_.push_back({std::move(id), std::move(image), 0, 0});
   }
   annotations_ = std::move(file.annotations);
+  mask_files_ = std::move(file.mask_files);
   const size_t all = annotations_.size();
   const auto is_lonely = [&](const CocoAnnotation& a) { return !position.contains(a.image_id); };
   const auto first = std::find_if(annotations_.begin(), annotations_.end(), is_lonely);
@@ -188,6 +190,32 @@ LabelMap CocoDataset::draw(const Item& item) const {
   return label_map(columns, item.image.size);
 }
 
+LabelMap CocoDataset::draw_segments(const Item& item, const CocoAnnotation& annotation) const {
+  const std::string& name = mask_files_.at(static_cast<size_t>(annotation.mask_file));
+  try {
+    TSR_CHECK(annotation.fault.empty(), "{}", annotation.fault);
+    TSR_CHECK(config_.allow_outside || stays_below(root_, name),
+              "its file_name '{}' leads out of {}; if that is meant, set data.coco.allow_outside=true", printable(name),
+              root_.string());
+    const fs::path mask = panoptic_folder(json_) / name;
+    return segment_labels(read_sample_file(item.id, mask).bytes, mask.string(), outline_text(annotation), class_map_,
+                          {.crowds = config_.crowds, .max_pixels = options_.max_pixels});
+  } catch (const Error& error) {
+    throw BadSample(item.id, fmt::format("{}: annotation of image {}: {}", json_.string(), annotation.image_id, error.what()));
+  }
+}
+
+LabelMap CocoDataset::labels_of(const Item& item) const {
+  const auto begin = annotations_.begin() + static_cast<std::ptrdiff_t>(item.begin);
+  const auto end = annotations_.begin() + static_cast<std::ptrdiff_t>(item.end);
+  const auto panoptic = std::find_if(begin, end, [](const CocoAnnotation& a) { return a.mask_file >= 0; });
+  if (panoptic == end) return draw(item);
+  if (end - begin > 1)
+    throw BadSample(item.id, fmt::format("{}: image {} has {} annotations, expected one with segments_info", json_.string(),
+                                         item.image.id, end - begin));
+  return draw_segments(item, *panoptic);
+}
+
 fs::path CocoDataset::image_file(int64_t index) const {
   const fs::path name = items_.at(static_cast<size_t>(index)).image.file_name;
   if (name.empty()) return {};
@@ -205,7 +233,7 @@ Sample CocoDataset::get(int64_t index) const {
   Sample sample = load_image_sample(item.id, path, options_);
   const std::string labels_name = fmt::format("of image {} in {}", item.image.id, json_.string());
   check_mask_size(sample, item.image.size, path.string(), labels_name);
-  attach_labels(sample, draw(item), path.string(), labels_name);
+  attach_labels(sample, labels_of(item), path.string(), labels_name);
   return sample;
 }
 

@@ -20,10 +20,14 @@ std::vector<fs::path> json_files(const fs::path& folder) {
   return found;
 }
 
+constexpr std::string_view kPanoptic = "panoptic_", kStuff = "stuff_";
+
 // "train2014" of instances_train2014.json, train.json, annotations_train.json, train_annotations.json or train_coco.json.
-std::string split_part(const fs::path& json) {
+// `kind`: what is of no more meaning than these, for files of another kind.
+std::string split_part(const fs::path& json, std::string_view kind = "") {
   std::string name = json.stem().string();
-  for (const std::string_view beginning : {"instances_", "annotations_", "coco_"}) {
+  for (const std::string_view beginning :
+       {kind, std::string_view("instances_"), std::string_view("annotations_"), std::string_view("coco_")}) {
     if (lower(name).starts_with(beginning)) name.erase(0, beginning.size());
   }
   for (const std::string_view ending : {"_annotations", "_instances", "_coco"}) {
@@ -32,10 +36,10 @@ std::string split_part(const fs::path& json) {
   return name;
 }
 
-fs::path file_of_split(const fs::path& folder, Split split) {
+fs::path file_of_split(const fs::path& folder, Split split, std::string_view kind = "") {
   fs::path found;
   for (const fs::path& json : json_files(folder)) {
-    if (split_named(split_part(json)) != split) continue;
+    if (!lower(json.filename().string()).starts_with(kind) || split_named(split_part(json, kind)) != split) continue;
     TSR_CHECK(found.empty(),
               "{} has two annotation files that are called after the {} split: {} and {}; say which with data.{}.masks",
               folder.string(), name_of(split), found.filename().string(), json.filename().string(), name_of(split));
@@ -67,6 +71,9 @@ fs::path find_json(const fs::path& root, Split split) {
     if (fs::path json = folder / "_annotations.coco.json"; is_plain_file(json)) return json;
     if (fs::path json = only_file(folder); !json.empty() && looks_like_coco(json)) return json;
   }
+  for (const std::string_view kind : {kPanoptic, kStuff}) {
+    if (fs::path json = file_of_split(annotations, split, kind); !json.empty()) return json;
+  }
   if (split != Split::kTrain) return {};
   for (const fs::path& folder : {annotations, root}) {
     // Not where it is that of another split.
@@ -84,8 +91,10 @@ std::vector<fs::path> coco_image_folders(const fs::path& root, const fs::path& j
   const auto add = [&](const fs::path& folder) {
     if (!folder.empty() && is_folder(folder)) folders.push_back(folder);
   };
-  add(root / split_part(json));
-  if (!images.empty()) add(images / split_part(json));
+  for (const std::string_view kind : {std::string_view(), kPanoptic, kStuff}) {
+    add(root / split_part(json, kind));
+    if (!images.empty()) add(images / split_part(json, kind));
+  }
   add(folder_of_split(root, split));
   if (!images.empty()) add(folder_of_split(images, split));
   for (const char* inner : {"images", "data"}) add(beside / inner);

@@ -22,12 +22,14 @@ MdsColumns mds_sample_columns(const std::string& image_encoding, const std::stri
 }
 
 uint64_t MdsWriter::bytes_with(const EncodedSample& sample) const {
-  return shard_.bytes_with(std::span(values_of(sample)).first(labelled_ ? 3 : 2));
+  const auto values = values_of(sample);
+  return shard_.bytes_with(std::span(values).first(labelled_ ? 3 : 2));
 }
 
 void MdsWriter::add(const EncodedSample& sample) {
   TSR_CHECK(!labelled_ || sample.labels.size() > 0, "{} has no mask, the samples before have", sample.id);
-  shard_.add(std::span(values_of(sample)).first(labelled_ ? 3 : 2));
+  const auto values = values_of(sample);
+  shard_.add(std::span(values).first(labelled_ ? 3 : 2));
 }
 
 }  // namespace tessera
