@@ -1,8 +1,10 @@
 #include "data/datasets/open_records.h"
 
 #include <numeric>
+#include <optional>
 
 #include "core/error.h"
+#include "data/datasets/class_count.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/folder_names.h"
 #include "data/datasets/held_out.h"
@@ -11,6 +13,7 @@
 #include "data/datasets/record_dataset.h"
 #include "data/decode/label_rules.h"
 #include "data/records/dataset_card.h"
+#include "data/records/mds_index.h"
 #include "data/records/mds_source.h"
 #include "data/records/part_of_records.h"
 
@@ -21,6 +24,11 @@ bool is_url(const std::string& root) {
   return root.find("://") != std::string::npos;
 }
 
+bool is_mds_folder(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / kMdsIndexName, error);
+}
+
 // Empty where the split has no shards of its own.
 std::string place_of(const DataConfig& config, Split split) {
   const SplitConfig& own = split_of(config, split);
@@ -28,7 +36,9 @@ std::string place_of(const DataConfig& config, Split split) {
   TSR_CHECK_USAGE(!config.path.empty(), "data.path is not set: give the folder or URL of the {} shards", name_of(config.type));
   if (!is_url(config.path)) {
     const std::string folder = folder_of_split(config.path, split).string();
-    return folder.empty() && has_shards(config.type, config.path, split) ? config.path : folder;
+    if (!folder.empty()) return folder;
+    const bool is_train = config.type == SourceType::kMds && split == Split::kTrain && is_mds_folder(config.path);
+    return is_train || has_shards(config.type, config.path, split) ? config.path : "";
   }
   const std::string folder(name_of(split));
   return config.path.ends_with('/') ? config.path + folder : config.path + "/" + folder;
@@ -98,22 +108,36 @@ DatasetPtr make_records(const DataConfig& given, Split split) {
       "data.{0}.images, masks and list have no effect for type {1}, whose samples lie in shards; remove them and set "
       "data.{0}.path",
       name_of(split), name_of(given.type));
-  const DataConfig config = with_card(given, *root_store(given, split));
+  OpenPart part = first_of(part_of(given, split), own.count);
+  DataOrigin origin{.text = part.text, .labelled = part.source->labelled()};
+  TSR_CHECK_USAGE(origin.labelled || split == Split::kTest,
+                  "{} has no masks under a usual name; set data.records.labels to what they are called", part.text);
+  const CardedConfig meant = with_card(given, read_card(*root_store(given, split)));
+  if (!meant.note.empty()) origin.notes.push_back(meant.note);
+  const DataConfig& config = meant.config;
   TSR_CHECK_USAGE(!config.labels.multi, "data.labels.multi is not possible for type {}: a sample in a shard has one mask",
                   name_of(config.type));
   TSR_CHECK_USAGE(!config.classes.empty() || config.labels.binary,
                   "set data.classes: the class names in order of their label, e.g. [background, nucleus]; {} has no {} that "
                   "says them",
                   given.path, kCardName);
-  const std::vector<std::string> names =
-      config.classes.empty() ? std::vector<std::string>{"background", "foreground"} : config.classes;
-  check_label_rules(config.labels, static_cast<int>(names.size()));
-  OpenPart part = first_of(part_of(config, split), own.count);
-  const bool labelled = part.source->labelled();
-  TSR_CHECK_USAGE(labelled || split == Split::kTest,
-                  "{} has no masks under a usual name; set data.records.labels to what they are called", part.text);
-  return std::make_shared<RecordDataset>(std::move(part.source), config.records, make_class_table(config, names), config.labels,
-                                         decode_options(config), DataOrigin{.text = part.text, .labelled = labelled});
+  ClassTable classes = make_class_table(config, config.classes.empty() ? pair_class_names(config) : config.classes);
+  check_label_rules(config.labels, classes.size());
+  return std::make_shared<RecordDataset>(std::move(part.source), config.records, std::move(classes), config.labels,
+                                         decode_options(config), std::move(origin));
+}
+
+std::vector<std::string> record_keys(const fs::path& folder) {
+  const auto keys = [](SourceType type) {
+    return std::vector<std::string>{fmt::format("data.type={}", name_of(type)), "data.classes=[]"};
+  };
+  std::error_code error;
+  if (fs::is_regular_file(folder / kCardName, error)) {
+    if (const auto card = read_card(*open_file_store(folder.string()))) return keys(card->type);
+  }
+  const fs::path train = folder_of_split(folder, Split::kTrain);
+  if (is_mds_folder(folder) || (!train.empty() && is_mds_folder(train))) return keys(SourceType::kMds);
+  return {};
 }
 
 }  // namespace tessera

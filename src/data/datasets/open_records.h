@@ -1,5 +1,9 @@
 #pragma once
+#include <string>
+#include <vector>
+
 #include "config/data_config.h"
+#include "core/files.h"
 #include "data/dataset.h"
 #include "data/datasets/split.h"
 
@@ -16,5 +20,9 @@ DatasetPtr make_records(const DataConfig& config, Split split);
 
 // Whether there are shards that are this split's.
 bool has_records(const DataConfig& config, Split split);
+
+// The key=value pairs that say how a folder that was not described is read as shards: by its card, or by the index of MDS.
+// Empty where it holds none. Throws UsageError for a card that cannot be read.
+std::vector<std::string> record_keys(const fs::path& folder);
 
 }  // namespace tessera

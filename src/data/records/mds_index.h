@@ -17,6 +17,8 @@ namespace tessera {
 //   JSON                the columns again, and how the shard was written
 //   samples             u32 size of each column that has no fixed one, then the bytes of all columns, in order of their names
 
+inline constexpr const char* kMdsIndexName = "index.json";
+
 struct MdsColumn {
   std::string name;
   std::string encoding;  // "jpeg", "ndarray:uint8:32,32": see mds_encoding.h

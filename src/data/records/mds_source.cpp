@@ -11,6 +11,7 @@
 #include "data/records/mds_shard.h"
 #include "data/records/record_names.h"
 #include "data/records/shard_cache.h"
+#include "data/records/shard_format.h"
 #include "data/sample.h"
 #include "storage/compression.h"
 #include "storage/content_hash.h"
@@ -18,8 +19,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr const char* kIndex = "index.json";
 
 // Where the parts of a sample are among the columns of its shard.
 struct Places {
@@ -66,8 +65,8 @@ class MdsSource : public RecordSource {
  public:
   MdsSource(std::shared_ptr<FileStore> store, const RecordsConfig& config)
       : store_(std::move(store)), local_(store_->root().find("://") == std::string::npos) {
-    const std::string index = store_->root() + "/" + kIndex;
-    const Blob text = store_->open(kIndex);
+    const std::string index = store_->root() + "/" + kMdsIndexName;
+    const Blob text = store_->open(kMdsIndexName);
     shards_ = parse_mds_index({reinterpret_cast<const char*>(text.bytes.data()), text.size()}, index);
     for (const MdsShard& shard : shards_) {
       const bool as_before = !places_.empty() && shard.columns == shards_[places_.size() - 1].columns;
@@ -148,7 +147,8 @@ class MdsSource : public RecordSource {
   std::string name_of(size_t shard, const std::vector<Blob>& values, int64_t index) const {
     const std::optional<size_t> column = places_[shard].id;
     if (!column || !local_) return number_name(index);
-    return mds_name((*shards_[shard].columns)[*column], values[*column].bytes);
+    const std::string name = mds_name((*shards_[shard].columns)[*column], values[*column].bytes);
+    return usable_id(name) ? name : number_name(index);
   }
 
   std::shared_ptr<const MdsShardFile> open_shard(size_t index) const {
