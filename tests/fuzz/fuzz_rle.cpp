@@ -1,5 +1,5 @@
-// libFuzzer target: compressed RLE strings of COCO and the runs of their lengths. Only an Error may come out, and every run lies in
-// the image.
+// libFuzzer target: compressed RLE strings of COCO and the runs of their lengths. Only an Error may come out, and every run
+// lies in the image.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

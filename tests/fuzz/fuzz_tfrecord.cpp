@@ -1,5 +1,5 @@
-// libFuzzer target: TFRecord files of tf.train.Example, also packed. Only an Error may come out. As no mutation keeps a checksum,
-// the input is read once as a file and once as the data of a record.
+// libFuzzer target: TFRecord files of tf.train.Example, also packed. Only an Error may come out. As no mutation keeps a
+// checksum, the input is read once as a file and once as the data of a record.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -45,6 +45,12 @@ def rle():
         yield f"{i}", bytes([item["height"] - 1, item["width"] - 1]) + item["string"].encode()
 
 
+def labelme():
+    for i, shape in enumerate(json.loads((FIXTURES / "drawn_shapes.json").read_text())[:40]):
+        shapes = [{"label": "a", "points": shape["points"], "shape_type": shape["kind"]}] * (1 + i % 2)
+        yield f"{i}", json.dumps({"version": "5.5.0", "shapes": shapes}).encode()
+
+
 def lists():
     yield "plain", b"a\nb\nfolder/c.png\nimage 1\n"
     yield "windows", b"\xef\xbb\xbfa\r\n\r\n b\t\r\n"
@@ -96,7 +102,7 @@ def sealed():
 def main():
     makers = {"pth": lambda: weights("pth"), "safetensors": lambda: weights("safetensors"), "config": config, "coco": coco,
               "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed,
-              "tfrecord": lambda: shards("tfrecord"), "tar": lambda: shards("tar"), "rle": rle}
+              "tfrecord": lambda: shards("tfrecord"), "tar": lambda: shards("tar"), "rle": rle, "labelme": labelme}
     for target in sys.argv[2:]:
         for name, content in makers[target]():
             (pathlib.Path(sys.argv[1]) / f"corpus_{target}" / f"seed-{name}").write_bytes(content)
