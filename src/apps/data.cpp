@@ -4,6 +4,7 @@
 #include "apps/data_check.h"
 #include "apps/data_convert.h"
 #include "apps/data_report.h"
+#include "apps/data_show.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -226,6 +227,7 @@ void add_data(CLI::App& app, int& exit_code) {
     sub->callback([a = arguments] { list(*a); });
   }
   add_data_convert(*command);
+  add_data_show(*command);
 }
 
 }  // namespace tessera
