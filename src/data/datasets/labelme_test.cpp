@@ -48,11 +48,11 @@ TEST(Labelme, BinaryTakesEveryLabelAndNoTypeIsAPolygon) {
   old.erase("shape_type");
   LabelConfig binary;
   binary.binary = true;
-  EXPECT_EQ(labels_of(file_of({old}), binary)[0], 1);
+  EXPECT_EQ(labels_of(file_of(json::array({old})), binary)[0], 1);
 }
 
 TEST(Labelme, WhatIsWrongIsSaid) {
-  const auto with = [](const json& one) { return file_of({one}); };
+  const auto with = [](const json& one) { return file_of(json::array({one})); };
   EXPECT_CONTAINS(message_for(with(shape("cel", "polygon", kTriangle))), "its label 'cel' is none of data.classes");
   EXPECT_CONTAINS(message_for(with(shape("cel", "polygon", kTriangle))), "cell");
   EXPECT_CONTAINS(message_for(with(shape("cell", "linestrip", kTriangle))), "it is a 'linestrip'; polygons");
@@ -74,7 +74,7 @@ TEST(Labelme, AFolderIsFoundAsPairs) {
   const testing::TempFolder folder;
   for (const char* name : {"a", "b"}) {
     testing::write_image(folder / fmt::format("{}.png", name));
-    write_file(folder / fmt::format("{}.json", name), file_of({shape("cell", "polygon", kTriangle)}).dump());
+    write_file(folder / fmt::format("{}.json", name), file_of(json::array({shape("cell", "polygon", kTriangle)})).dump());
   }
   write_file(folder / "project.json", R"({"name": "not labelme's"})");
   DataConfig config;
@@ -93,7 +93,7 @@ TEST(Labelme, SplitsAndFoldersOfTheirOwnAreFound) {
   const testing::TempFolder folder;
   for (const char* split : {"train", "val"}) {
     testing::write_image(folder / fmt::format("{}/a.png", split));
-    write_file(folder / fmt::format("{}/a.json", split), file_of({shape("cell", "polygon", kTriangle)}).dump());
+    write_file(folder / fmt::format("{}/a.json", split), file_of(json::array({shape("cell", "polygon", kTriangle)})).dump());
   }
   DataConfig config;
   config.path = folder.path().string();
@@ -103,7 +103,7 @@ TEST(Labelme, SplitsAndFoldersOfTheirOwnAreFound) {
   const testing::TempFolder two;
   testing::write_image(two / "images/a.png");
   make_folders(two / "annotations");
-  write_file(two / "annotations/a.json", file_of({shape("cel", "polygon", kTriangle)}).dump());
+  write_file(two / "annotations/a.json", file_of(json::array({shape("cel", "polygon", kTriangle)})).dump());
   config.path = two.path().string();
   config.val_share = 0;
   const DatasetPtr data = make_dataset(config, Split::kTrain);
