@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "data/encoded_sample.h"
 #include "data/sample.h"
 
@@ -31,6 +32,15 @@ class Dataset {
   // The files of sample `index` as they are stored, for who keeps, copies or decodes parts of them. Nothing where a sample is
   // not an image file and at most one mask file. Throws BadSample where they cannot be read.
   virtual std::optional<EncodedSample> encoded(int64_t /*index*/) const { return std::nullopt; }
+
+  // What `get` makes of that. Only of what `encoded` of this data set gave.
+  virtual Sample decode(const EncodedSample& stored) const {
+    fail("{}: the samples of this data set are not files", stored.id);
+  }
+
+  // What tells the bytes that sample `index` is read from apart from others, and from themselves after a change, without
+  // reading them; for caches. Empty: not known, the sample is not kept.
+  virtual std::string stored_version(int64_t /*index*/) const { return {}; }
 
   // The name of a sample, without reading it.
   virtual std::string id(int64_t index) const = 0;

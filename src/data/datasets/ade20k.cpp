@@ -6,6 +6,7 @@
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pair_dataset.h"
 #include "data/datasets/sample_list.h"
+#include "data/fetch/fetch_data.h"
 
 namespace tessera {
 namespace {
@@ -21,8 +22,8 @@ fs::path folder_of(const fs::path& root, const std::string& given, const std::st
   const fs::path folder = root / (given.empty() ? usual : given);
   TSR_CHECK(fs::is_directory(folder),
             "no such folder: {}; expected the layout of ADEChallengeData2016 (images/training, annotations/training, ...), set "
-            "data.path or {}",
-            folder.string(), key);
+            "data.path or {}{}",
+            folder.string(), key, fs::exists(root) ? "" : fetch_hint(root));
   return folder;
 }
 

@@ -6,6 +6,7 @@
 #include "data/datasets/coco_files.h"
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
+#include "data/fetch/fetch_data.h"
 #include "data/records/open_records.h"
 
 namespace tessera {
