@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc)
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
-.PHONY: demo test gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
+.PHONY: demo test each-source gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
 
 demo: build-app ## train a small U-Net on synthetic cells and open-able report
 	$(BUILD)/bin/tessera demo
@@ -45,6 +45,10 @@ build-app: configure
 build: configure ## build everything
 	@cmake --build $(BUILD) -j $(JOBS)
 
+each-source: setup ## every source compiled by itself: finds an include that only stands because another source of the group has it
+	cmake --preset default -B build-each -DTESSERA_TORCH=$(TORCH) -DTESSERA_GROUP_SOURCES=OFF
+	cmake --build build-each -j $(JOBS)
+
 bundle: build gpu ## a folder that runs on another machine with its own torch 2.11
 	scripts/bundle $(BUILD)
 
@@ -59,7 +63,7 @@ format: ## clang-format in place
 	git ls-files 'src/*.h' 'src/*.cpp' 'src/*.cu' 'tests/*.h' 'tests/*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) build-asan
+	rm -rf $(BUILD) build-asan build-each
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16

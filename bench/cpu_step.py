@@ -1,13 +1,14 @@
 """Training steps beside PyTorch eager and torch.compile on the same cores, in one run: bench/cpu_step.py BUILD_DIR [OUT.json].
 
-The demo's U-Net and a small DeepLabV3+. The three take turns, so that a noisy machine is noisy for all; the ratio is of the medians
-of all rounds. All start from the same weights and batch, and their losses must agree.
+The demo's U-Net and a small DeepLabV3+. The three are started once and take turns, so that a noisy machine is noisy for all; the ratio is of
+the medians of all rounds. All start from the same weights and batch, and their losses must agree.
 """
 import json
 import pathlib
+import statistics
 import tempfile
 
-from runs import ROOT, build_and_output, median_by, median_losses, ours, peer, require_agreement
+from runs import ROOT, build_and_output, in_turns, ours_command, peer_command, require_agreement
 
 ROUNDS, STEPS, WARMUP = 5, 15, 5
 CASES = {
@@ -27,14 +28,10 @@ CASES = {
 
 
 def measure(build, case, precision, dump):
-    results = {"tessera": [], "eager": [], "compile": []}
     overrides = [*case["overrides"], f"train.precision={precision}", "train.device=cpu"]
     arguments = [*case["peer"], "--device", "cpu", "--precision", precision]
-    for _ in range(ROUNDS):
-        results["tessera"].append(ours(build, case["config"], overrides, STEPS, WARMUP, dump))
-        for kind in ("eager", "compile"):
-            results[kind].append(peer(dump, case["model"], arguments, kind == "compile", STEPS, WARMUP))
-    return results
+    return in_turns({"tessera": ours_command(build, case["config"], overrides, STEPS, WARMUP, dump),
+                     **{kind: peer_command(dump, case["model"], arguments, kind == "compile", STEPS, WARMUP) for kind in ("eager", "compile")}}, ROUNDS)
 
 
 def main(build, output=None):
@@ -44,13 +41,13 @@ def main(build, output=None):
         for name, case in CASES.items():
             for precision in ("fp32", "bf16"):
                 results = measure(build, case, precision, pathlib.Path(folder) / "start.safetensors")
-                environment = results["tessera"][0]["environment"]
-                ms = {kind: median_by(found) for kind, found in results.items()}
-                losses = {kind: median_losses(found, 10) for kind, found in results.items()}
+                environment = results["tessera"]["environment"]
+                ms = {kind: statistics.median(found["ms_of_turns"]) for kind, found in results.items()}
+                losses = {kind: found["losses"][:10] for kind, found in results.items()}
                 row = {"case": name, "precision": precision, "ms": ms, "speed_up": min(ms["eager"], ms["compile"]) / ms["tessera"],
                        "loss_difference": max(require_agreement(f"{name}, {precision}, {kind}", losses["tessera"], losses[kind], precision)
                                               for kind in ("eager", "compile")),
-                       "all_ms": {kind: [result["ms_median"] for result in found] for kind, found in results.items()}}
+                       "all_ms": {kind: found["ms_of_turns"] for kind, found in results.items()}}
                 rows.append(row)
                 times = " ".join(f"{ms[kind]:8.1f}ms" for kind in ("tessera", "eager", "compile"))
                 print(f"{name:14} {precision:5} {times} {row['speed_up']:8.2f}x {row['loss_difference']:26.1e}", flush=True)

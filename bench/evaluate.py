@@ -1,16 +1,19 @@
 """Prediction and counting beside PyTorch eager and torch.compile, in one run: bench/evaluate.py BUILD_DIR [--out FILE].
 
 Images a second through network, upsampling, argmax and confusion matrix: whole images, and 512 x 512 windows over images of 683 x 512.
-All use the weights and the images that ours wrote and take turns for --rounds rounds; times are medians. The share of pixels by which
+All use the weights and the images that ours wrote; each is started once and warmed up alone, then they take turns for --rounds rounds; times are medians. The share of pixels by which
 the sizes of their classes differ is printed and must be small. Needs no Python package but torch.
 """
 import argparse
+import concurrent.futures
+import itertools
 import json
 import pathlib
+import statistics
 import sys
 import tempfile
 
-from runs import ROOT, last_json, median_by, program
+from runs import ROOT, in_turns, last_json, program
 
 # The peers put a window of each of the 16 images into a forward pass.
 CASES = (("whole", []), ("windows", ["data.synthetic.size=[512,683]", "eval.window.size=512", "eval.window.batch=16"]))
@@ -30,16 +33,36 @@ def parse():
     return parser.parse_args()
 
 
-def measure(options, model, window, overrides, folder):
-    dump = pathlib.Path(folder) / "start.safetensors"
-    found = {kind: [] for kind in ("tessera", *options.kinds)}
-    for _ in range(options.rounds):
-        found["tessera"].append(last_json([program(options.build), "bench", "eval", ROOT / f"configs/{model}.yaml", f"train.device={options.device}",
-                                           f"train.precision={options.precision}", *overrides, *options.set, "--rounds", options.batches, "--dump", dump]))
-        for kind in options.kinds:
-            found[kind].append(last_json([sys.executable, ROOT / "peers/evaluate.py", dump, "--model", model, "--device", options.device, "--precision",
-                                          options.precision, "--window", window, "--batches", options.batches, *(["--compile"] if kind == "compile" else [])]))
-    return found
+def commands(options, model, window, overrides, dump, batches):
+    """What starts each program, by its kind."""
+    arguments = ["--model", model, "--device", options.device, "--precision", options.precision, "--window", window, "--batches", batches]
+    return {"tessera": [program(options.build), "bench", "eval", ROOT / f"configs/{model}.yaml", f"train.device={options.device}",
+                                f"train.precision={options.precision}", *overrides, *options.set, "--rounds", batches, "--dump", dump],
+            **{kind: [sys.executable, ROOT / "peers/evaluate.py", dump, *arguments, *(["--compile"] if kind == "compile" else [])]
+               for kind in options.kinds}}
+
+
+def fill_compiler_cache(options):
+    """As gpu_step.py does."""
+    def compile_one(case):
+        model, (name, overrides) = case
+        with tempfile.TemporaryDirectory() as folder:
+            found = commands(options, model, window_of(name), overrides, pathlib.Path(folder) / "start.safetensors", 1)
+            for kind in ("tessera", "compile"):
+                last_json(found[kind])
+
+    if "compile" in options.kinds:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(compile_one, itertools.product(options.models, CASES)))
+
+
+def window_of(case):
+    return 512 if case == "windows" else 0
+
+
+def measure(options, model, case, overrides):
+    with tempfile.TemporaryDirectory() as folder:
+        return in_turns(commands(options, model, window_of(case), overrides, pathlib.Path(folder) / "start.safetensors", options.batches), options.rounds)
 
 
 def difference(a, b):
@@ -49,10 +72,10 @@ def difference(a, b):
 
 def row_of(model, case, found):
     row = {"model": model, "case": case}
-    for kind, results in found.items():
-        row[kind] = {"images_per_s": median_by(results, "images_per_s"), "all_images_per_s": [result["images_per_s"] for result in results],
-                     "peak_memory_bytes": results[0]["peak_memory_bytes"],
-                     "difference": difference(found["tessera"][0]["predicted"], results[0]["predicted"])}
+    for kind, result in found.items():
+        rates = [result["images_per_s"] * result["ms_median"] / ms for ms in result["ms_of_turns"]]
+        row[kind] = {"images_per_s": statistics.median(rates), "all_images_per_s": rates, "peak_memory_bytes": result["peak_memory_bytes"],
+                     "difference": difference(found["tessera"]["predicted"], result["predicted"])}
         # Weights are random here, so many pixels have two classes that are nearly equal; another network would differ in most.
         if row[kind]["difference"] > 0.1:
             raise SystemExit(f"{model}, {case}: {kind} gives {row[kind]['difference']:.1%} of the pixels to another class: not the same work")
@@ -69,17 +92,17 @@ def show(row):
 
 def main():
     options = parse()
+    fill_compiler_cache(options)
     rows = []
     print(f"{'model':14} {'images':8} {'':8} {'images/s':>10} {'ours is':>9} {'peak memory':>12} {'differ':>9}", flush=True)
     for model in options.models:
         for name, overrides in CASES:
-            with tempfile.TemporaryDirectory() as folder:
-                found = measure(options, model, 512 if name == "windows" else 0, overrides, folder)
+            found = measure(options, model, name, overrides)
             rows.append(row_of(model, name, found))
             show(rows[-1])
             if options.out:
                 settings = {key: getattr(options, key) for key in ("device", "precision", "rounds", "batches", "set")}
-                options.out.write_text(json.dumps({"environment": found["tessera"][0]["environment"], "settings": settings, "rows": rows}, indent=2) + "\n")
+                options.out.write_text(json.dumps({"environment": found["tessera"]["environment"], "settings": settings, "rows": rows}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 """Training steps beside PyTorch eager and torch.compile on one GPU, in one run: bench/gpu_step.py BUILD_DIR [--out FILE].
 
-Batch 16, 512x512, 150 classes, bf16 autocast, channels_last, fused SGD. The three take turns for --rounds rounds; times are medians.
-All start from the weights and the batch that ours wrote, and the losses of the first 20 steps must agree. Needs no Python
+Batch 16, 512x512, 150 classes, bf16 autocast, channels_last, fused SGD. Each of the three is started once and warmed up alone, then they
+take turns for --rounds rounds; times are medians. All start from the weights and the batch that ours wrote, and the losses of the first 20 steps must agree. Needs no Python
 package but torch. Smaller sizes and --device cpu are for trying the script out.
 """
 import argparse
+import concurrent.futures
 import json
 import pathlib
+import statistics
 import tempfile
 
-from runs import ROOT, median_by, median_losses, ours, peer, require_agreement
+from runs import ROOT, in_turns, last_json, ours_command, peer_command, require_agreement
 
 MODELS = ("unet", "deeplabv3plus", "segmenter", "pspnet")
 KINDS = ("tessera", "eager", "compile")
@@ -35,28 +37,42 @@ def parse():
     return parser.parse_args()
 
 
-def measure(model, options):
+def commands(model, options, dump, steps, warmup):
+    """What starts each of the three, by its kind."""
     overrides = [f"train.device={options.device}", f"train.precision={options.precision}", f"train.batch_size={options.batch}",
                  f"train.norm_group={options.batch}", f"data.synthetic.size={options.size}", f"data.synthetic.num_classes={options.classes}",
                  f"model.segmenter.image_size={options.size}", f"optimizer.lr={RATES.get(model, 0.01)}", *options.set]
     arguments = ["--device", options.device, "--precision", options.precision, "--lr", RATES.get(model, 0.01)]
-    results = {kind: [] for kind in KINDS}
+    return {"tessera": ours_command(options.build, ROOT / f"configs/{model}.yaml", overrides, steps, warmup, dump, options.profile),
+            **{kind: peer_command(dump, model, arguments, kind == "compile", steps, warmup, options.profile)
+               for kind in KINDS[1:] if kind in options.kinds}}
+
+
+def fill_compiler_cache(options):
+    """torch.compile keeps what it compiled on disk. All models are compiled side by side before anything is measured; what is measured is
+    then compiled in seconds, to the same code."""
+    def compile_one(model):
+        with tempfile.TemporaryDirectory() as folder:
+            found = commands(model, options, pathlib.Path(folder) / "start.safetensors", 1, 0)
+            for kind in ("tessera", "compile"):
+                last_json(found[kind])
+
+    if "compile" in options.kinds:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(compile_one, options.models))
+
+
+def measure(model, options):
     with tempfile.TemporaryDirectory() as folder:
-        dump = pathlib.Path(folder) / "start.safetensors"
-        for _ in range(options.rounds):
-            results["tessera"].append(ours(options.build, ROOT / f"configs/{model}.yaml", overrides, options.steps, options.warmup, dump, options.profile))
-            for kind in KINDS[1:]:
-                if kind in options.kinds:
-                    results[kind].append(peer(dump, model, arguments, kind == "compile", options.steps, options.warmup, options.profile))
-    return {kind: found for kind, found in results.items() if found}
+        return in_turns(commands(model, options, pathlib.Path(folder) / "start.safetensors", options.steps, options.warmup), options.rounds)
 
 
 def row_of(model, results, precision):
     row = {"model": model}
     for kind, found in results.items():
-        row[kind] = {"ms": median_by(found), "all_ms": [result["ms_median"] for result in found], "peak_memory_bytes": found[0].get("peak_memory_bytes"),
-                     "parameters": found[0]["parameters"], "losses": median_losses(found, 20),
-                     **{key: found[0][key] for key in ("profile", "least") if found[0].get(key)}}
+        row[kind] = {"ms": statistics.median(found["ms_of_turns"]), "all_ms": found["ms_of_turns"], "peak_memory_bytes": found.get("peak_memory_bytes"),
+                     "parameters": found["parameters"], "losses": found["losses"][:20],
+                     **{key: found[key] for key in ("profile", "least") if found.get(key)}}
         if kind != "tessera":
             row[kind]["speed_up"] = row[kind]["ms"] / row["tessera"]["ms"]
             row[kind]["loss_difference"] = require_agreement(f"{model}, {kind}", row["tessera"]["losses"], row[kind]["losses"], precision)
@@ -78,10 +94,11 @@ def show(row):
 def main():
     options = parse()
     print(f"{'model':14} {'':8} {'step':>12} {'slower':>9} {'peak memory':>12} {'first loss':>10} {'20th loss':>10} {'difference':>12}", flush=True)
+    fill_compiler_cache(options)
     rows, environment = [], None
     for model in options.models:
         results = measure(model, options)
-        environment = results["tessera"][0]["environment"]
+        environment = results["tessera"]["environment"]
         rows.append(row_of(model, results, options.precision))
         show(rows[-1])
         if options.out:

@@ -4,9 +4,9 @@ import functools
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
@@ -38,6 +38,45 @@ def program(build):
     return found
 
 
+class Contestant:
+    """A program that is started once, warms up alone and then measures whenever it is its turn, `turns` times (`--turns`). Compiling takes
+    a minute and measuring a second, so rounds in processes of their own would mostly be spent on compiling. What differs between two starts of
+    a program (cuDNN's choice of algorithms) is not seen; what differs between moments of the machine is."""
+
+    def __init__(self, command, turns):
+        self.command, self.log = [str(part) for part in [*command, "--turns", turns]], tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.result = None
+        self.read()
+
+    def read(self):
+        """To the next `ready`, or to the result."""
+        lines = []
+        for line in self.process.stdout:
+            if line == "ready\n":
+                return
+            lines.append(line)
+        if self.process.wait() != 0:
+            self.log.seek(0)
+            raise SystemExit(f"{' '.join(self.command)} failed:\n{''.join(lines)[-2000:]}\n{self.log.read()[-4000:]}")
+        text = "".join(lines)
+        self.result = json.loads(text[text.index("{"):])
+
+    def turn(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        self.read()
+
+
+def in_turns(commands, turns):
+    """The result of each command, by its key. They are started in order: the first writes the weights that the others start from."""
+    started = {key: Contestant(command, turns) for key, command in commands.items()}
+    for _ in range(turns):
+        for contestant in started.values():
+            contestant.turn()
+    return {key: contestant.result for key, contestant in started.items()}
+
+
 def ours_command(build, config, overrides, steps, warmup, dump, profile=False):
     return [program(build), "bench", "step", config, *overrides, "--steps", steps, "--warmup", warmup, "--dump", dump,
             *(["--profile"] if profile else [])]
@@ -50,10 +89,6 @@ def ours(*arguments, **options):
 def peer_command(dump, model, arguments, compiled, steps, warmup, profile=False):
     return [sys.executable, ROOT / "peers/step.py", dump, "--model", model, *arguments, "--steps", steps, "--warmup", warmup,
             *(["--compile"] if compiled else []), *(["--profile"] if profile else [])]
-
-
-def peer(*arguments, **options):
-    return last_json(peer_command(*arguments, **options))
 
 
 def largest_difference(a, b):
@@ -75,12 +110,3 @@ def require_agreement(name, ours, theirs, precision):
                          f"{FIRST_LOSS[precision]:.0e}), the largest difference is {all_steps:.1e} of the first loss (at most {LATER_LOSSES})\n"
                          f"  ours   {[round(x, 4) for x in ours]}\n  theirs {[round(x, 4) for x in theirs]}")
     return all_steps
-
-
-def median_losses(results, steps):
-    """Of several rounds, step by step."""
-    return [statistics.median(values) for values in zip(*(result["losses"][:steps] for result in results))]
-
-
-def median_by(results, key="ms_median"):
-    return statistics.median(result[key] for result in results)

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from safetensors_file import read_safetensors
 from step import MODELS, normalize
+from turns import add_turns, measure_in_turns, medians
 
 IGNORED = 255
 
@@ -124,6 +125,7 @@ def parse(arguments):
     parser.add_argument("--std", type=float, nargs="+", default=[0.229, 0.224, 0.225])
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=3)
+    add_turns(parser)
     return parser.parse_args(arguments)
 
 
@@ -132,9 +134,10 @@ def measure(options):
     evaluation = Evaluation(options)
     evaluation.run(options.warmup)
     group = 5 if evaluation.copying else 1
-    results = [evaluation.run(group) for _ in range(max(1, options.batches // group))]
-    median = statistics.median(ms for ms, _ in results)
-    return {"ms_median": median, "images_per_s": 1e3 * len(evaluation.batch[0]) / median, "predicted": results[-1][1],
+    turns = measure_in_turns(options.turns, lambda: [evaluation.run(group) for _ in range(max(1, options.batches // group))])
+    times = [[ms for ms, _ in turn] for turn in turns]
+    median = statistics.median(ms for turn in times for ms in turn)
+    return {"ms_median": median, "ms_of_turns": medians(times), "images_per_s": 1e3 * len(evaluation.batch[0]) / median, "predicted": turns[-1][-1][1],
             "peak_memory_bytes": torch.cuda.max_memory_allocated() if evaluation.copying else None, "torch": torch.__version__}
 
 

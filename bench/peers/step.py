@@ -13,6 +13,7 @@ import torch
 from torch.nn import functional as F
 
 from safetensors_file import read_safetensors
+from turns import add_turns, measure_in_turns, medians
 
 MODELS = ("unet", "deeplabv3plus", "segmenter", "pspnet")
 
@@ -122,14 +123,17 @@ def measure(options):
     losses = [step.run(1)[1][0] for _ in range(options.warmup)]
     if step.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    times = []
-    for first in range(0, options.steps, group):
-        ms, found = step.run(min(group, options.steps - first))
-        times.append(ms)
-        losses += found
+
+    def turn():
+        groups = [step.run(min(group, options.steps - first)) for first in range(0, options.steps, group)]
+        losses.extend(loss for _, found in groups for loss in found)
+        return [ms for ms, _ in groups]
+
+    turns = measure_in_turns(options.turns, turn)
+    times = [ms for turn in turns for ms in turn]
     peak = torch.cuda.max_memory_allocated() if step.device.type == "cuda" else None
     profile = step.profile() if options.profile and step.device.type == "cuda" else None
-    return {"ms_median": statistics.median(times), "profile": profile, "ms_min": min(times), "peak_memory_bytes": peak, "parameters": step.parameters,
+    return {"ms_median": statistics.median(times), "ms_of_turns": medians(turns), "profile": profile, "ms_min": min(times), "peak_memory_bytes": peak, "parameters": step.parameters,
             "losses": losses, "torch": torch.__version__}
 
 
@@ -151,6 +155,7 @@ def parse(arguments):
     parser.add_argument("--heads", type=int, default=0, help="segmenter: attention heads; 0: one per 64 channels")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
+    add_turns(parser)
     return parser.parse_args(arguments)
 
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/bench_model.h"
+#include "apps/bench_turns.h"
 #include "apps/ranks.h"
 #include "core/cpu_budget.h"
 #include "core/files.h"
@@ -28,6 +29,7 @@ struct BenchArguments {
   BenchModel model;
   RankArguments ranks;
   int64_t steps = 30, warmup = 5;
+  BenchTurns turns;
   std::string dump, trace;
   bool profile = false;
 };
@@ -91,17 +93,22 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   std::vector<at::Tensor> shares;  // of the losses
   ExchangeTimes exchange;
   const int64_t batch_size = experiment.train.batch_size, steps_per_epoch = (data->size() + batch_size - 1) / batch_size;
-  const int64_t all = arguments.warmup + arguments.steps, group = device.is_cuda() ? 5 : 1;
-  for (int64_t i = 0; i < all;) {
+  const int64_t warm = arguments.warmup, all = warm + arguments.turns.count() * arguments.steps,
+                group = device.is_cuda() ? 5 : 1;
+  for (int64_t i = 0, next_turn = warm; i < all;) {
+    if (i == next_turn) {
+      if (world.is_first()) arguments.turns.wait();
+      next_turn += arguments.steps;
+    }
     world.control.barrier();
     synchronize(device);
-    if (i == arguments.warmup) peak_memory(device);
-    const int64_t first = i, end = std::min(i + group, i < arguments.warmup ? arguments.warmup : all);
+    if (i == warm) peak_memory(device);
+    const int64_t first = i, end = std::min(i + group, next_turn);
     const auto begin = std::chrono::steady_clock::now();
     for (; i < end; ++i) shares.push_back(step.run(batch, {i, all, steps_per_epoch}).loss);
     synchronize(device);
     const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    if (first < arguments.warmup) continue;
+    if (first < warm) continue;
     milliseconds.push_back(ms / static_cast<double>(end - first));
     if (step.reducer() != nullptr) exchange.add(*step.reducer());
   }
@@ -123,6 +130,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   if (!world.is_first()) return;
   const double median = median_of(milliseconds);
   nlohmann::json result{{"ms_median", median},
+                        {"ms_of_turns", arguments.turns.medians(milliseconds)},
                         {"ms_min", *std::min_element(milliseconds.begin(), milliseconds.end())},
                         {"images_per_s", 1000.0 * static_cast<double>(batch_size) / median},
                         {"parameters", count_parameters(*model)},
@@ -155,6 +163,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   step->add_flag("--profile", arguments->profile, "also where the time of a step goes: kernels of a GPU, operations on a CPU");
   step->add_option("--trace", arguments->trace,
                    "write the timeline of three steps to this file, for Perfetto or chrome://tracing");
+  arguments->turns.add_to(*step);
   arguments->ranks.add_to(*step);
   step->callback([arguments] {
     const Experiment experiment = arguments->model.experiment();

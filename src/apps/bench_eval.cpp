@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/bench_model.h"
+#include "apps/bench_turns.h"
 #include "core/background.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -30,6 +31,7 @@ namespace {
 struct EvalArguments {
   BenchModel model;
   int64_t rounds = 10, warmup = 3;
+  BenchTurns turns;
   std::string dump;
   bool profile = false;
 };
@@ -121,14 +123,19 @@ void bench_eval(const EvalArguments& arguments) {
     });
     if (device.is_cpu()) counting.wait();
   };
-  for (int64_t i = 0; i < arguments.warmup + arguments.rounds; ++i) {
-    if (i == arguments.warmup) {
+  const int64_t warm = arguments.warmup;
+  for (int64_t i = 0; i < warm + arguments.turns.count() * arguments.rounds; ++i) {
+    if (i == warm) {
       synchronize(device);
       peak_memory(device);
     }
+    if (i >= warm && (i - warm) % arguments.rounds == 0) {
+      counting.wait();
+      arguments.turns.wait();
+    }
     const auto begin = std::chrono::steady_clock::now();
     evaluate();
-    if (i >= arguments.warmup) {
+    if (i >= warm) {
       milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }
   }
@@ -136,6 +143,7 @@ void bench_eval(const EvalArguments& arguments) {
   const double median = median_of(milliseconds);
   const at::Tensor predicted = total.counts().sum(0);  // by class, for a peer to compare
   nlohmann::json result{{"ms_median", median},
+                        {"ms_of_turns", arguments.turns.medians(milliseconds)},
                         {"images_per_s", 1000.0 * static_cast<double>(batch.images.size()) / median},
                         {"height", batch.images[0].height},
                         {"width", batch.images[0].width},
@@ -156,6 +164,7 @@ void add_bench_eval(CLI::App& bench) {
   command->add_option("--rounds", arguments->rounds, "batches to time")->capture_default_str()->check(CLI::PositiveNumber);
   command->add_option("--warmup", arguments->warmup, "batches before")->capture_default_str()->check(CLI::NonNegativeNumber);
   command->add_option("--dump", arguments->dump, "write the weights and the batch to this safetensors file");
+  arguments->turns.add_to(*command);
   command->add_flag("--profile", arguments->profile, "also where the time goes: kernels of a GPU, operations on a CPU");
   command->callback([arguments] { bench_eval(*arguments); });
 }

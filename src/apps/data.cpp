@@ -2,6 +2,7 @@
 
 #include "apps/command.h"
 #include "apps/data_check.h"
+#include "apps/data_convert.h"
 #include "apps/data_report.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
@@ -225,6 +226,7 @@ void add_data(CLI::App& app, int& exit_code) {
     sub->callback([a = arguments] { list(*a); });
   }
   add_data_fetch(*command);
+  add_data_convert(*command);
 }
 
 }  // namespace tessera

@@ -122,9 +122,9 @@ void describe(V& v, SyntheticConfig& c) {
 
 // Samples in shards.
 struct RecordsConfig {
-  std::string image;
-  std::string labels;
-  std::string id;
+  std::string image = {};
+  std::string labels = {};
+  std::string id = {};
   int64_t shuffle_block = 16384;
   int64_t predownload = 0;
   friend bool operator==(const RecordsConfig&, const RecordsConfig&) = default;

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/printable.h"
-#include "storage/tar_reader.h"
+#include "storage/tar_stream.h"
 #include "storage/unpack_folder.h"
 #include "storage/zip.h"
 
@@ -128,7 +128,7 @@ class TarBytes {
 
 void unpack_tar(const Blob& file, const std::string& name, bool packed, UnpackFolder& folder, const UnpackOptions& options) {
   TarBytes bytes(file, name, packed);
-  TarReader tar([&](uint8_t* to, size_t most) { return bytes.read(to, most); }, name);
+  TarStream tar([&](uint8_t* to, size_t most) { return bytes.read(to, most); }, name);
   std::vector<uint8_t> piece(kPiece);
   while (const std::optional<TarEntry> entry = tar.next()) {
     if (entry->kind == TarEntry::Kind::kLink || entry->kind == TarEntry::Kind::kOther) folder.refuse_link(entry->name);

@@ -18,7 +18,7 @@ Loader::Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& qua
       pipeline_(pipeline),
       quarantine_(quarantine),
       options_(std::move(options)),
-      sampler_(dataset.size(), options_.batch_size, options_.seed),
+      sampler_(dataset.size(), options_.batch_size, options_.seed, dataset.shards()),
       next_out_(first_step),
       next_in_(first_step) {
   if (options_.positions.empty()) {
@@ -66,6 +66,16 @@ void Loader::plan(Slot& slot, int64_t step) {
   slot.batch.blends = options_.mix.mixup.chance() > 0;
 }
 
+std::vector<int64_t> Loader::needed_from(int64_t step) {
+  std::vector<int64_t> needed;
+  const int64_t ahead = sampler_.batches_ahead();
+  for (int64_t next = step; ahead > 0 && next <= step + ahead; ++next) {
+    const std::vector<Pick> all = sampler_.batch(next);
+    for (const int64_t position : options_.positions) needed.push_back(all.at(static_cast<size_t>(position)).index);
+  }
+  return needed;
+}
+
 void Loader::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -73,11 +83,16 @@ void Loader::work() {
     if (stop_) return;
     const int64_t step = next_in_;
     Slot& slot = slots_[step];
-    if (slot.picks.empty()) plan(slot, step);
+    std::vector<int64_t> needed;
+    if (slot.picks.empty()) {
+      plan(slot, step);
+      needed = needed_from(step);
+    }
     const int64_t position = slot.taken++;
     if (slot.taken == slot.rows()) ++next_in_;
     lock.unlock();
     try {
+      if (!needed.empty()) dataset_.will_need(needed);
       int64_t used = 0;
       Sample sample = load(slot.picks[position], step / sampler_.batches_per_epoch(), used);
       place(slot, position, std::move(sample), used);

@@ -55,6 +55,7 @@ class Loader {
   };
 
   void plan(Slot& slot, int64_t step);
+  std::vector<int64_t> needed_from(int64_t step);  // samples of ours in this batch and those to look ahead for
   void work();
   Sample load(const Pick& pick, int64_t epoch, int64_t& used_index);
   void place(Slot& slot, int64_t position, Sample sample, int64_t index);

@@ -86,6 +86,10 @@ std::optional<EncodedSample> CachedDataset::encoded(int64_t index) const {
   return sample;
 }
 
+std::optional<SampleCoding> CachedDataset::coding() const {
+  return kind_ == SampleCacheKind::kDecoded ? std::nullopt : inner_->coding();
+}
+
 DatasetPtr with_cache(DatasetPtr dataset, const DataConfig& config) {
   if (config.cache == SampleCacheKind::kNone || dataset->size() == 0) return dataset;
   if (dataset->stored_version(0).empty()) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/data_config.h"
 #include "data/cache/sample_store.h"
@@ -23,12 +24,15 @@ class CachedDataset : public Dataset {
   Sample get(int64_t index) const override;
   std::optional<EncodedSample> encoded(int64_t index) const override;
   Sample decode(const EncodedSample& stored) const override { return inner_->decode(stored); }
+  std::optional<SampleCoding> coding() const override;
   std::string stored_version(int64_t index) const override { return inner_->stored_version(index); }
   std::string id(int64_t index) const override { return inner_->id(index); }
   const ClassTable& classes() const override { return inner_->classes(); }
   std::filesystem::path image_file(int64_t index) const override { return inner_->image_file(index); }
   std::filesystem::path mask_file(int64_t index) const override { return inner_->mask_file(index); }
   const DataOrigin& origin() const override { return inner_->origin(); }
+  ShardReading shards() const override { return inner_->shards(); }
+  void will_need(const std::vector<int64_t>& indices) const override { inner_->will_need(indices); }
   void check_labels() const override { inner_->check_labels(); }
 
  private:

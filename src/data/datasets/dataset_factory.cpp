@@ -4,10 +4,10 @@
 #include "data/datasets/ade20k.h"
 #include "data/datasets/coco.h"
 #include "data/datasets/coco_files.h"
+#include "data/datasets/open_records.h"
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
 #include "data/fetch/fetch_data.h"
-#include "data/records/open_records.h"
 
 namespace tessera {
 namespace {
@@ -24,6 +24,7 @@ void refuse_label_rules(const DataConfig& config) {
 
 DatasetPtr make_dataset(const DataConfig& config, Split split) {
   if (config.type != SourceType::kPairs && !in_shards(config.type)) refuse_label_rules(config);
+  fetch_if_asked(config);
   switch (config.type) {
     case SourceType::kPairs: return make_pairs(config, split);
     case SourceType::kAde20k: return make_ade20k(config, split);

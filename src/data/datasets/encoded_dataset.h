@@ -13,8 +13,13 @@ class EncodedDataset : public Dataset {
 
   Sample get(int64_t index) const override;
   Sample decode(const EncodedSample& stored) const override;
+  std::optional<SampleCoding> coding() const override { return SampleCoding{&options_, &rules_, origin_.labelled}; }
   const ClassTable& classes() const override { return classes_; }
   const DataOrigin& origin() const override { return origin_; }
+
+  // How `get` reads what `encoded` gives, for who does that in parts.
+  const LabelConfig& rules() const { return rules_; }
+  const DecodeOptions& options() const { return options_; }
 
  protected:
   ClassTable classes_;

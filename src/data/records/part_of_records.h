@@ -13,6 +13,7 @@ class PartOfRecords : public RecordSource {
   PartOfRecords(RecordSourcePtr all, std::vector<int64_t> indices) : all_(std::move(all)), indices_(std::move(indices)) {}
 
   int64_t size() const override { return std::ssize(indices_); }
+  bool labelled() const override { return all_->labelled(); }
   std::string id(int64_t index) const override { return all_->id(indices_.at(static_cast<size_t>(index))); }
   EncodedSample read(int64_t index) const override { return all_->read(indices_.at(static_cast<size_t>(index))); }
 

@@ -16,12 +16,12 @@ struct TarEntry {
 
 // The entries of a tar file (ustar, pax, GNU's long names) as they come, from a source that can only go on. Every header is
 // checked. Throws Error, also where the file ends before its end mark.
-class TarReader {
+class TarStream {
  public:
   // Puts up to `most` bytes to `to`; 0 at the end. Throws Error.
   using Source = std::function<size_t(uint8_t* to, size_t most)>;
 
-  TarReader(Source source, std::string name);
+  TarStream(Source source, std::string name);
 
   // The next entry; what was not read of the one before is passed over. Nothing at the end of the archive.
   std::optional<TarEntry> next();

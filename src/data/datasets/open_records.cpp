@@ -1,31 +1,32 @@
-#include "data/records/open_records.h"
+#include "data/datasets/open_records.h"
 
-#include <functional>
-#include <map>
 #include <numeric>
+#include <optional>
 
 #include "core/error.h"
+#include "data/datasets/class_count.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/folder_names.h"
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
+#include "data/datasets/open_shards.h"
+#include "data/datasets/record_dataset.h"
 #include "data/decode/label_rules.h"
 #include "data/records/dataset_card.h"
+#include "data/records/mds_index.h"
+#include "data/records/mds_source.h"
 #include "data/records/part_of_records.h"
-#include "data/records/record_dataset.h"
 
 namespace tessera {
 namespace {
 
-using Opener = std::function<RecordSourcePtr(std::shared_ptr<FileStore>, const RecordsConfig&)>;
-
-const std::map<SourceType, Opener>& openers() {
-  static const std::map<SourceType, Opener> table = {};
-  return table;
-}
-
 bool is_url(const std::string& root) {
   return root.find("://") != std::string::npos;
+}
+
+bool is_mds_folder(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / kMdsIndexName, error);
 }
 
 // Empty where the split has no shards of its own.
@@ -33,22 +34,26 @@ std::string place_of(const DataConfig& config, Split split) {
   const SplitConfig& own = split_of(config, split);
   if (!own.path.empty()) return own.path;
   TSR_CHECK_USAGE(!config.path.empty(), "data.path is not set: give the folder or URL of the {} shards", name_of(config.type));
-  if (!is_url(config.path)) return folder_of_split(config.path, split).string();
+  if (!is_url(config.path)) {
+    const std::string folder = folder_of_split(config.path, split).string();
+    if (!folder.empty()) return folder;
+    const bool is_train = config.type == SourceType::kMds && split == Split::kTrain && is_mds_folder(config.path);
+    return is_train || has_shards(config.type, config.path, split) ? config.path : "";
+  }
   const std::string folder(name_of(split));
   return config.path.ends_with('/') ? config.path + folder : config.path + "/" + folder;
 }
 
 std::shared_ptr<FileStore> root_store(const DataConfig& config, Split split) {
-  return open_file_store(config.path.empty() ? place_of(config, split) : config.path);
+  return open_file_store(shard_root(config.type, config.path.empty() ? place_of(config, split) : config.path));
 }
 
 RecordSourcePtr open_source(const DataConfig& config, Split split) {
   const std::string place = place_of(config, split);
-  TSR_CHECK(!place.empty(), "{} has no folder that is called after the {} split ({}); set data.{}.path", config.path,
-            name_of(split), split == Split::kTrain ? "train, training" : "val, validation, test", name_of(split));
-  const auto opener = openers().find(config.type);
-  TSR_CHECK(opener != openers().end(), "no reader for data.type {}", name_of(config.type));
-  return opener->second(open_file_store(place), config.records);
+  TSR_CHECK(!place.empty(), "{} has no folder that is called after the {} split ({}) and no shards of it; set data.{}.path",
+            config.path, name_of(split), split == Split::kTrain ? "train, training" : "val, validation, test", name_of(split));
+  if (config.type == SourceType::kMds) return open_mds(open_file_store(place), config.records);
+  return open_shards(config.type, place, split, config.records);
 }
 
 // What is held out is drawn by the place of a sample: its name may lie in a shard that is not here yet.
@@ -103,19 +108,36 @@ DatasetPtr make_records(const DataConfig& given, Split split) {
       "data.{0}.images, masks and list have no effect for type {1}, whose samples lie in shards; remove them and set "
       "data.{0}.path",
       name_of(split), name_of(given.type));
-  const DataConfig config = with_card(given, *root_store(given, split));
+  OpenPart part = first_of(part_of(given, split), own.count);
+  DataOrigin origin{.text = part.text, .labelled = part.source->labelled()};
+  TSR_CHECK_USAGE(origin.labelled || split == Split::kTest,
+                  "{} has no masks under a usual name; set data.records.labels to what they are called", part.text);
+  const CardedConfig meant = with_card(given, read_card(*root_store(given, split)));
+  if (!meant.note.empty()) origin.notes.push_back(meant.note);
+  const DataConfig& config = meant.config;
   TSR_CHECK_USAGE(!config.labels.multi, "data.labels.multi is not possible for type {}: a sample in a shard has one mask",
                   name_of(config.type));
   TSR_CHECK_USAGE(!config.classes.empty() || config.labels.binary,
                   "set data.classes: the class names in order of their label, e.g. [background, nucleus]; {} has no {} that "
                   "says them",
                   given.path, kCardName);
-  const std::vector<std::string> names =
-      config.classes.empty() ? std::vector<std::string>{"background", "foreground"} : config.classes;
-  check_label_rules(config.labels, static_cast<int>(names.size()));
-  OpenPart part = first_of(part_of(config, split), own.count);
-  return std::make_shared<RecordDataset>(std::move(part.source), make_class_table(config, names), config.labels,
-                                         decode_options(config), DataOrigin{.text = part.text});
+  ClassTable classes = make_class_table(config, config.classes.empty() ? pair_class_names(config) : config.classes);
+  check_label_rules(config.labels, classes.size());
+  return std::make_shared<RecordDataset>(std::move(part.source), config.records, std::move(classes), config.labels,
+                                         decode_options(config), std::move(origin));
+}
+
+std::vector<std::string> record_keys(const fs::path& folder) {
+  const auto keys = [](SourceType type) {
+    return std::vector<std::string>{fmt::format("data.type={}", name_of(type)), "data.classes=[]"};
+  };
+  std::error_code error;
+  if (fs::is_regular_file(folder / kCardName, error)) {
+    if (const auto card = read_card(*open_file_store(folder.string()))) return keys(card->type);
+  }
+  const fs::path train = folder_of_split(folder, Split::kTrain);
+  if (is_mds_folder(folder) || (!train.empty() && is_mds_folder(train))) return keys(SourceType::kMds);
+  return {};
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-#include "storage/tar_reader.h"
+#include "storage/tar_stream.h"
 
 #include <algorithm>
 #include <array>
@@ -85,9 +85,9 @@ void read_pax(std::string_view text, std::optional<std::string>& path, std::opti
 
 }  // namespace
 
-TarReader::TarReader(Source source, std::string name) : source_(std::move(source)), name_(std::move(name)) {}
+TarStream::TarStream(Source source, std::string name) : source_(std::move(source)), name_(std::move(name)) {}
 
-void TarReader::read_whole(std::span<uint8_t> to) {
+void TarStream::read_whole(std::span<uint8_t> to) {
   while (!to.empty()) {
     const size_t got = source_(to.data(), to.size());
     TSR_CHECK(got > 0, "{} is truncated: it ends before the end mark of a tar file", name_);
@@ -95,7 +95,7 @@ void TarReader::read_whole(std::span<uint8_t> to) {
   }
 }
 
-void TarReader::pass_over_rest() {
+void TarStream::pass_over_rest() {
   std::array<uint8_t, 8 * kBlock> thrown_away;
   for (uint64_t rest = std::exchange(left_, 0) + std::exchange(padding_, 0); rest > 0;) {
     const auto piece = static_cast<size_t>(std::min<uint64_t>(rest, thrown_away.size()));
@@ -104,7 +104,7 @@ void TarReader::pass_over_rest() {
   }
 }
 
-std::string TarReader::read_extension(uint64_t size) {
+std::string TarStream::read_extension(uint64_t size) {
   TSR_CHECK(size <= kLongestExtension, "{} is damaged: a header of {} bytes", name_, size);
   std::string text(size, '\0');
   read_whole({reinterpret_cast<uint8_t*>(text.data()), text.size()});
@@ -112,7 +112,7 @@ std::string TarReader::read_extension(uint64_t size) {
   return text;
 }
 
-std::optional<TarEntry> TarReader::next() {
+std::optional<TarEntry> TarStream::next() {
   std::optional<std::string> path;
   std::optional<uint64_t> size;
   pass_over_rest();
@@ -144,7 +144,7 @@ std::optional<TarEntry> TarReader::next() {
   }
 }
 
-size_t TarReader::read(std::span<uint8_t> to) {
+size_t TarStream::read(std::span<uint8_t> to) {
   const size_t wanted = static_cast<size_t>(std::min<uint64_t>(left_, to.size()));
   if (wanted == 0) return 0;
   read_whole(to.first(wanted));

@@ -1,0 +1,148 @@
+#include "data/convert/output_format.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "core/error.h"
+#include "core/suggest.h"
+#include "data/convert/folder_output.h"
+#include "data/datasets/open_shards.h"
+#include "data/decode/decode.h"
+#include "data/records/mds_source.h"
+#include "data/records/mds_writer.h"
+#include "data/records/tar_writer.h"
+#include "data/records/tfrecord_writer.h"
+#include "storage/compression.h"
+#include "storage/content_hash.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+// What mosaicml-streaming calls a column of such files: it gives pictures for jpeg and png, and bytes for all else.
+std::string encoding_of(const std::vector<EncodedSample>& samples, Blob EncodedSample::*part) {
+  const auto all = [&](FileFormat format) {
+    return std::all_of(samples.begin(), samples.end(), [&](const EncodedSample& sample) {
+      try {
+        return detect_format((sample.*part).bytes) == format;
+      } catch (const Error&) {
+        return false;
+      }
+    });
+  };
+  if (all(FileFormat::kJpeg)) return "jpeg";
+  return all(FileFormat::kPng) ? "png" : "bytes";
+}
+
+class MdsOutput : public OutputFormat {
+ public:
+  MdsOutput(const OutputOptions& options, MdsColumns columns)
+      : columns_(std::make_shared<const MdsColumns>(std::move(columns))),
+        options_{options.compression, options.hashes, options.shard_bytes} {
+    if (!options.compression.empty()) compression_ = parse_compression(options.compression);
+  }
+
+  std::unique_ptr<ShardWriter> new_shard() const override { return std::make_unique<MdsWriter>(*columns_, options_); }
+
+  std::vector<NamedBytes> files(ShardWriter& shard, int64_t number, Json& about) const override {
+    NamedBytes file{fmt::format("shard.{:05}.mds", number), shard.finish()};
+    about["raw"] = describe(file);
+    if (!compression_) return {std::move(file)};
+    NamedBytes zip{file.name + "." + std::string(compression_->extension()), compress(*compression_, file.bytes)};
+    about["zip"] = describe(zip);
+    return {std::move(zip)};
+  }
+
+  std::vector<NamedBytes> closing(const std::vector<WrittenShard>& shards) const override {
+    std::vector<MdsShard> index;
+    for (const WrittenShard& shard : shards) {
+      index.push_back({columns_, options_, shard.count, file_of(shard.about.at("raw")), std::nullopt});
+      if (compression_) index.back().zip = file_of(shard.about.at("zip"));
+    }
+    const std::string text = mds_index_text(index);
+    return {{kMdsIndexName, {text.begin(), text.end()}}};
+  }
+
+  RecordSourcePtr open(const fs::path& folder) const override { return open_mds(open_file_store(folder.string()), {}); }
+
+ private:
+  Json describe(const NamedBytes& file) const {
+    Json hashes = Json::object();
+    for (const std::string& name : options_.hashes) hashes[name] = content_hash(name, file.bytes);
+    return {{"name", file.name}, {"bytes", file.bytes.size()}, {"hashes", hashes}};
+  }
+  static MdsFile file_of(const Json& json) {
+    return {json.at("name").get<std::string>(), json.at("bytes").get<uint64_t>(),
+            json.at("hashes").get<std::map<std::string, std::string>>()};
+  }
+
+  std::shared_ptr<const MdsColumns> columns_;
+  MdsOptions options_;
+  std::optional<Compression> compression_;
+};
+
+// Shards without an index.
+class PlainOutput : public OutputFormat {
+ public:
+  PlainOutput(const OutputOptions& options, SourceType type, Split split) : type_(type), split_(split) {
+    if (!options.compression.empty()) compression_ = parse_compression(options.compression);
+  }
+
+  std::unique_ptr<ShardWriter> new_shard() const override {
+    if (type_ == SourceType::kTar) return std::make_unique<TarWriter>();
+    return std::make_unique<TfRecordWriter>();
+  }
+
+  std::vector<NamedBytes> files(ShardWriter& shard, int64_t number, Json& /*about*/) const override {
+    NamedBytes file{fmt::format("shard-{:06}.{}", number, name_of(type_)), shard.finish()};
+    if (!compression_) return {std::move(file)};
+    return {{file.name + ".gz", compress(*compression_, file.bytes)}};
+  }
+
+  RecordSourcePtr open(const fs::path& folder) const override { return open_shards(type_, folder.string(), split_, {}); }
+
+  bool needs_unique_names() const override { return type_ == SourceType::kTar; }
+
+ private:
+  SourceType type_;
+  Split split_;
+  std::optional<Compression> compression_;
+};
+
+}  // namespace
+
+void check_output(const OutputOptions& options) {
+  const std::vector<std::string> formats = {"mds", "tfrecord", "tar", "folder"};
+  TSR_CHECK_USAGE(std::find(formats.begin(), formats.end(), options.format) != formats.end(),
+                  "--format {}: expected mds, tfrecord, tar or folder{}", options.format,
+                  did_you_mean(options.format, formats));
+  for (const std::string& name : options.hashes)
+    TSR_CHECK_USAGE(is_hash_name(name), "--hash {}: no hash is called so{}", name, did_you_mean(name, hash_names()));
+  TSR_CHECK_USAGE(options.format == "mds" || options.hashes.empty(),
+                  "--hash is for --format mds, whose index holds hashes; {} has none", options.format);
+  if (!options.compression.empty()) {
+    const Compression compression = parse_compression(options.compression);
+    TSR_CHECK_USAGE(options.format != "folder", "--compression is for shards; a folder has the files as they are");
+    TSR_CHECK_USAGE(options.format == "mds" || compression.kind == Compression::Kind::kGzip,
+                    "--compression {}: readers of {} know gz alone", options.compression, options.format);
+  }
+  TSR_CHECK_USAGE(options.format != "mds" || options.shard_bytes <= std::numeric_limits<uint32_t>::max(),
+                  "--shard-size of mds is below 4 GB, it counts in 32 bits");
+}
+
+std::unique_ptr<OutputFormat> make_output_format(const OutputOptions& options, const std::vector<EncodedSample>& samples,
+                                                 Split split) {
+  if (options.format == "folder") return std::make_unique<FolderOutput>();
+  if (options.format == "tar") return std::make_unique<PlainOutput>(options, SourceType::kTar, split);
+  if (options.format == "tfrecord") return std::make_unique<PlainOutput>(options, SourceType::kTfrecord, split);
+  const bool labelled =
+      std::any_of(samples.begin(), samples.end(), [](const EncodedSample& one) { return one.labels.size() > 0; });
+  return std::make_unique<MdsOutput>(
+      options, mds_sample_columns(encoding_of(samples, &EncodedSample::image),
+                                  labelled ? encoding_of(samples, &EncodedSample::labels) : std::string()));
+}
+
+}  // namespace tessera
