@@ -27,7 +27,7 @@ struct FetchArguments {
 fs::path folder_of_data(const FetchArguments& arguments) {
   if (!arguments.to.empty()) return arguments.to;
   const char* set = std::getenv("TESSERA_DATA");
-  return set != nullptr && *set != '\0' ? fs::path(set) : cache_folder() / "data";
+  return set != nullptr && *set != '\0' ? fs::path(set) : cache_folder() / "datasets";
 }
 
 std::string size_text(const PublicData& data) {
@@ -103,7 +103,7 @@ void add_data_fetch(CLI::App& data) {
   command->add_option("name", arguments->names, "names of --list");
   command->add_flag("--list", arguments->list, "what is known, with sizes and licences");
   command->add_flag("--json", arguments->json, "with --list: print as JSON, with URLs, sizes and checksums");
-  command->add_option("--to", arguments->to, "folder of all data sets; default: $TESSERA_DATA, else data/ in the cache");
+  command->add_option("--to", arguments->to, "folder of all data sets; default: $TESSERA_DATA, else datasets/ in the cache");
   command->add_option("--from", arguments->from, "a YAML file of further data sets to take instead of the known ones")
       ->check(CLI::ExistingFile);
   command->add_flag("--keep", arguments->keep, "keep the archives in NAME.fetch");

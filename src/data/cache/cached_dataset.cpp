@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "config/byte_size.h"
+#include "core/byte_count.h"
 #include "config/experiment.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostGrace = 1000;
+constexpr int64_t kGrace = 1000;  // see SampleStore: enough to meet with every segment that is of use
 
 // All settings that decoding depends on, and the program: another build may decode in another way.
 std::string decoding_of(const DataConfig& config) {
@@ -98,8 +98,8 @@ DatasetPtr with_cache(DatasetPtr dataset, const DataConfig& config) {
   }
   const fs::path folder = config.cache_dir.empty() ? cache_folder() / "samples" : fs::path(config.cache_dir);
   const uint64_t limit =
-      config.cache_limit.empty() ? usual_limit(folder) : parse_byte_size(config.cache_limit, "data.cache_limit");
-  auto store = std::make_shared<SampleStore>(folder, limit, std::min(kMostGrace, dataset->size()));
+      config.cache_limit.empty() ? usual_limit(folder) : parse_byte_count(config.cache_limit, "data.cache_limit");
+  auto store = std::make_shared<SampleStore>(folder, limit, kGrace);
   log_info("data.cache={}: {}, up to {:.3g} GB", name_of(config.cache), folder.string(), static_cast<double>(limit) * 1e-9);
   return std::make_shared<CachedDataset>(std::move(dataset), config.cache, std::move(store), decoding_of(config));
 }

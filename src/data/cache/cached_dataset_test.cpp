@@ -1,8 +1,10 @@
 #include "data/cache/cached_dataset.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <csignal>
 
 #include "core/files.h"
 #include "data/datasets/dataset_factory.h"
@@ -121,6 +123,35 @@ TEST_P(CachedDatasets, DoNotKeepBadSamples) {
   expect_same(cached->get(2), pairs.open(false)->get(2));
   fs::remove(image);
   EXPECT_NE(message_of<BadSample>([&] { cached->get(2); }), "");
+}
+
+// Jobs that fill one cache together, of which some are killed in the middle.
+TEST_P(CachedDatasets, AreTheSameInProcessesAtOnceAndAfterKills) {
+  const Pairs pairs(GetParam());
+  const DatasetPtr plain = pairs.open(false);
+  const auto start = [&](bool forever) {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const DatasetPtr cached = pairs.open();
+    bool same = true;
+    for (int round = 0; round < 20 || forever; ++round) {
+      for (int64_t i = 0; i < 4; ++i)
+        same = same && cached->get((i + round) % 4).image.pixels == plain->get((i + round) % 4).image.pixels;
+    }
+    ::_exit(same ? 0 : 1);
+  };
+  for (int i = 0; i < 5; ++i) {
+    const pid_t killed = start(true), one = start(false), other = start(false);
+    ::usleep(static_cast<useconds_t>(3000 * i));
+    ::kill(killed, SIGKILL);
+    ::waitpid(killed, nullptr, 0);
+    for (const pid_t child : {one, other}) {
+      int status = -1;
+      ::waitpid(child, &status, 0);
+      EXPECT_EQ(status, 0);
+    }
+    pairs.write(static_cast<unsigned>(i % 4), static_cast<unsigned>(50 + i));  // something new to keep in the next round
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CachedDatasets, ::testing::Values(SampleCacheKind::kEncoded, SampleCacheKind::kDecoded));

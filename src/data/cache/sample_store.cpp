@@ -22,7 +22,7 @@ constexpr const char* kLockName = "room.lock";
 
 // Many enough to give away one by one, and few enough to have all of them open.
 uint64_t segment_bytes(uint64_t limit) {
-  return std::clamp(limit / kSegments, kSmallestSegment, kLargestCapacity) / kUnit * kUnit;
+  return std::min(limit, std::clamp(limit / kSegments, kSmallestSegment, kLargestCapacity)) / kUnit * kUnit;
 }
 
 std::string new_name() {
