@@ -4,6 +4,7 @@
 #include "apps/data_check.h"
 #include "apps/data_convert.h"
 #include "apps/data_report.h"
+#include "apps/data_show.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -227,6 +228,7 @@ void add_data(CLI::App& app, int& exit_code) {
   }
   add_data_fetch(*command);
   add_data_convert(*command);
+  add_data_show(*command);
 }
 
 }  // namespace tessera

@@ -114,6 +114,17 @@ std::vector<OpenSplit> open_splits(const DataConfig& data, const std::string& wh
   return open;
 }
 
+// What is written must not become a part of what is read, least of all when a stopped conversion goes on.
+void refuse_inside(const DataConfig& data, const fs::path& to) {
+  for (const std::string& root : {data.path, data.train.path, data.val.path, data.test.path}) {
+    if (root.empty() || root.find("://") != std::string::npos) continue;
+    std::error_code error;
+    const fs::path source = fs::weakly_canonical(root, error), target = fs::weakly_canonical(to, error);
+    const auto [left, right] = std::mismatch(source.begin(), source.end(), target.begin(), target.end());
+    TSR_CHECK_USAGE(left != source.end(), "{} lies in {}, which is read; write to another place", to.string(), root);
+  }
+}
+
 // The keys of a config that would lead to the old files.
 std::vector<std::string> keys_to_clear(const DataConfig& data) {
   std::vector<std::string> keys;
@@ -146,6 +157,10 @@ std::vector<std::string> folder_keys(const Dataset& dataset, const DataConfig& d
 }
 
 void print_converted(const std::vector<ConvertedSplit>& converted, const std::string& format) {
+  if (converted.empty()) {
+    fmt::print("this was converted before, to the end: nothing to do\n");
+    return;
+  }
   for (const ConvertedSplit& split : converted) {
     const std::string kept = split.kept > 0 ? fmt::format(", {} of them from before", split.kept) : "";
     if (format == "folder") {
@@ -168,6 +183,7 @@ void convert_data(ConvertArguments arguments) {
   const AskedData asked(places.source);
   options.workers = arguments.workers > 0 ? arguments.workers : loader_threads(asked.experiment.data.threads, 1);
   const DataConfig data = data_of(asked, options.workers);
+  refuse_inside(data, places.to);
   const std::vector<OpenSplit> splits = open_splits(data, arguments.split);
   warn_of_left_out(splits);
 

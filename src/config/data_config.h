@@ -148,6 +148,28 @@ struct EnumNames<SampleCacheKind> {
   static constexpr std::array<std::string_view, 3> names = {"none", "encoded", "decoded"};
 };
 
+// Files that lie elsewhere: data.path is a URL.
+struct RemoteConfig {
+  std::string cache;
+  std::string cache_limit = "100GB";
+  int64_t timeout = 60;
+  int64_t retries = 8;
+};
+template <class V>
+void describe(V& v, RemoteConfig& c) {
+  v.field("cache", c.cache,
+          "folder where fetched files are kept, for all jobs of the host; empty: data/ in the folder of downloaded weights");
+  v.field(
+      "cache_limit", c.cache_limit,
+      "bytes that this folder may have, as 100GB or 512MiB; those unused for longest are removed. The lowest of the jobs that "
+      "share it counts");
+  v.field("timeout", c.timeout,
+          "seconds for a connection, and without a kilobyte per second, before a transfer is taken for broken",
+          between(1, 86400));
+  v.field("retries", c.retries, "further tries of a transfer that broke or was refused by a busy server, with growing pauses",
+          between(0, 1000));
+}
+
 enum class NormalizeMode { kAuto, kFixed, kPerImage, kPercentile, kRange };
 template <>
 struct EnumNames<NormalizeMode> {
@@ -229,6 +251,7 @@ struct DataConfig {
   CocoConfig coco;
   SyntheticConfig synthetic;
   RecordsConfig records;
+  RemoteConfig remote;
   NormalizeConfig normalize;
   SampleCacheKind cache = SampleCacheKind::kNone;
   std::string cache_limit;
@@ -264,6 +287,7 @@ void describe(V& v, DataConfig& c) {
   v.group("coco", c.coco, "for type coco");
   v.group("synthetic", c.synthetic, "for type synthetic");
   v.group("records", c.records, "for types mds, tfrecord and tar");
+  v.group("remote", c.remote, "where data.path is a URL: s3://, gs://, http(s)://; docs/storage.md");
   v.group("normalize", c.normalize, "pixel values to network input");
   v.field(
       "cache", c.cache,

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "core/byte_count.h"
 #include "config/experiment.h"
+#include "core/byte_count.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -97,8 +97,9 @@ DatasetPtr with_cache(DatasetPtr dataset, const DataConfig& config) {
     return dataset;
   }
   const fs::path folder = config.cache_dir.empty() ? cache_folder() / "samples" : fs::path(config.cache_dir);
-  const uint64_t limit =
-      config.cache_limit.empty() ? usual_limit(folder) : parse_byte_count(config.cache_limit, "data.cache_limit");
+  const uint64_t limit = config.cache_limit.empty()
+                             ? usual_limit(folder)
+                             : static_cast<uint64_t>(parse_byte_count(config.cache_limit, "data.cache_limit"));
   auto store = std::make_shared<SampleStore>(folder, limit, kGrace);
   log_info("data.cache={}: {}, up to {:.3g} GB", name_of(config.cache), folder.string(), static_cast<double>(limit) * 1e-9);
   return std::make_shared<CachedDataset>(std::move(dataset), config.cache, std::move(store), decoding_of(config));

@@ -1,7 +1,5 @@
 #include "data/convert/convert.h"
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "core/new_file.h"
@@ -13,27 +11,11 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kSamplesLookedAt = 64;
-
-// Samples at even distances.
-std::vector<int64_t> spread(int64_t size) {
-  std::vector<int64_t> indices;
-  const int64_t count = std::min(size, kSamplesLookedAt);
-  for (int64_t i = 0; i < count; ++i) indices.push_back(i * size / count);
-  return indices;
-}
-
-std::vector<EncodedSample> some_samples(const Dataset& dataset) {
-  std::vector<EncodedSample> samples;
-  for (const int64_t index : spread(dataset.size())) samples.push_back(stored_sample(dataset, index));
-  return samples;
-}
-
 // What will be written, as the sizes of some samples say.
 uint64_t expected_bytes(const std::vector<OpenSplit>& splits) {
   double all = 0;
   for (const auto& [split, data] : splits) {
-    const std::vector<int64_t> some = spread(data->size());
+    const std::vector<int64_t> some = spread_samples(*data);
     uint64_t bytes = 0;
     for (const int64_t index : some) bytes += stored_bytes(*data, index);
     if (!some.empty()) all += static_cast<double>(bytes) / static_cast<double>(some.size()) * static_cast<double>(data->size());
@@ -61,13 +43,27 @@ void check_space(const std::vector<OpenSplit>& splits, const fs::path& to, uint6
             space.available >> 20);
 }
 
+// One process at a time writes to a folder.
+class Turn {
+ public:
+  explicit Turn(const fs::path& folder) : lock_(folder / ".tessera-convert.lock", "name another folder") {
+    TSR_CHECK(lock_.try_lock(), "{} is being written by {}", folder.string(), lock_.holder());
+  }
+  ~Turn() { lock_.remove(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  FileLock lock_;
+};
+
 // Masks that mean what the config says are given back with its rules.
 DatasetCard card_of(const DataConfig& config, const Dataset& dataset, SourceType type) {
   DatasetCard card{.type = type,
                    .classes = dataset.classes().names,
                    .palette = {},
                    .labels = stored_label_rules(dataset),
-                   .exif_orientation = config.exif_orientation};
+                   .exif_orientation = stored_orientation(dataset, config)};
   for (const Color& color : dataset.classes().palette) card.palette.push_back({color[0], color[1], color[2]});
   return card;
 }
@@ -89,12 +85,14 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
                     "classes that overlap (data.labels.multi) have a mask file each; a sample in {} has one",
                     options.output.format);
   std::vector<std::unique_ptr<OutputFormat>> formats;
-  for (const auto& [split, data] : splits) formats.push_back(make_output_format(options.output, some_samples(*data), split));
+  for (const auto& [split, data] : splits) formats.push_back(make_output_format(options.output, *data, split));
 
   make_folders(to);
-  FileLock lock(to / ".tessera-convert.lock", "name another folder");
-  TSR_CHECK(lock.try_lock(), "{} is being written by {}", to.string(), lock.holder());
-  Journal journal(to, source_identity(config, splits, options.output, formats.at(0)->needs_unique_names()));
+  refuse_foreign_files(to);
+  const Turn turn(to);
+  const std::string identity = source_identity(config, splits, options.output, formats.at(0)->needs_unique_names());
+  if (is_converted(to, identity)) return {};
+  Journal journal(to, identity);
   check_space(splits, to, bytes_of(journal.found()), options.output);
 
   int64_t done = 0;
@@ -114,8 +112,7 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
   }
   write_card(config, splits, to, options.output.format);
   sync_path(to);
-  journal.remove();
-  lock.remove();
+  journal.finish();
   return converted;
 }
 

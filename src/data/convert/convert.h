@@ -30,7 +30,8 @@ struct ConvertedSplit {
   uint64_t bytes = 0;  // of its files
 };
 
-// Writes the samples of `splits` into folders below `to` that are called after them. Of empty splits nothing is written.
+// Writes the samples of `splits` into folders below `to` that are called after them. Returns nothing where an earlier call has
+// done so to the end.
 // `on_sample` is told how many samples of all are done. Throws Error: a sample that cannot be read, a disk that is full or
 // would be, a folder that holds something else.
 std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<OpenSplit>& splits, const fs::path& to,

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "data/datasets/dataset_factory.h"
 #include "data/datasets/open_records.h"
+#include "storage/content_hash.h"
 #include "support/cache_folder.h"
 #include "support/fixtures.h"
 #include "support/image_files.h"
@@ -163,7 +165,10 @@ TEST(Convert, NothingIsOverwritten) {
   write_file(to / "mine", std::string_view("text"));
   EXPECT_CONTAINS(message_of([&] { run(config, to.path(), small("mds")); }), "is not empty");
   run(config, to / "new", small("mds"));
-  EXPECT_CONTAINS(message_of([&] { run(config, to / "new", small("mds")); }), "is not empty");
+  const auto files = files_in(to.path());
+  EXPECT_TRUE(run(config, to / "new", small("mds")).empty());
+  EXPECT_CONTAINS(message_of([&] { run(config, to / "new", small("mds", "gz")); }), "is not empty");
+  EXPECT_EQ(files_in(to.path()), files);
   EXPECT_EQ(files_in(to.path()).count("new/" + std::string(kJournalName)), 0U);
 }
 
@@ -173,6 +178,24 @@ TEST(Convert, ASampleThatCannotBeReadIsNamed) {
   const auto data = splits_of(config);
   fs::remove(from / "images/s07.png");
   EXPECT_CONTAINS(message_of([&] { convert(config, data, to / "x", {small("mds"), 2}, [](int64_t) {}); }), "s07");
+}
+
+// With TESSERA_INTEROP_OUT set, leaves its files there for tests/interop/check_mds.py, which reads them with
+// mosaicml-streaming.
+TEST(ConvertInterop, MdsOfAllCompressionsAndHashes) {
+  const char* keep = std::getenv("TESSERA_INTEROP_OUT");
+  const TempFolder from, to;
+  const fs::path out = keep != nullptr ? fs::path(keep) / "mds" : to.path();
+  const DataConfig config = made_pairs(from);
+  for (const char* compression : {"", "br:5", "bz2:1", "gz", "gz:1", "snappy", "zstd", "zstd:19"}) {
+    OutputOptions options = small("mds", compression);
+    options.hashes = hash_names();
+    std::string name = compression[0] == '\0' ? "plain" : compression;
+    std::replace(name.begin(), name.end(), ':', '-');
+    run(config, out / name, options);
+    expect_same_samples(*make_dataset(config, Split::kTrain), *make_dataset(read_with("mds", out / name), Split::kTrain));
+  }
+  if (keep != nullptr) fs::copy(from.path(), out / "source", fs::copy_options::recursive);
 }
 
 TEST(Convert, OptionsThatCannotBeAreRefused) {

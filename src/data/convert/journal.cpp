@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kMark = ".tessera-converted";
 constexpr int kVersion = 1;
 constexpr mode_t kMode = 0666;
 
@@ -49,12 +50,28 @@ bool holds_nothing(const fs::path& folder) {
 
 }  // namespace
 
-Journal::Journal(const fs::path& folder, const std::string& key) : path_(folder / kJournalName) {
+bool is_converted(const fs::path& folder, const std::string& key) {
   std::error_code error;
-  const bool goes_on = fs::exists(path_, error);
-  TSR_CHECK(goes_on || holds_nothing(folder), "{} is not empty; name a new folder, nothing in it is overwritten",
+  if (!fs::is_regular_file(folder / kMark, error) || read_text(folder / kMark) != key + "\n") return false;
+  fs::remove(folder / kJournalName, error);  // of a process that was killed right after it had made the mark
+  return true;
+}
+
+void refuse_foreign_files(const fs::path& folder) {
+  std::error_code error;
+  const bool ours = fs::exists(folder / kJournalName, error) || fs::exists(folder / kMark, error);
+  TSR_CHECK(ours || holds_nothing(folder), "{} is not empty; name a new folder, nothing in it is overwritten",
             printable(folder.string()));
-  if (goes_on) read(key);
+}
+
+Journal::Journal(const fs::path& folder, const std::string& key) : path_(folder / kJournalName), key_(key) {
+  std::error_code error;
+  const bool is_there = fs::exists(path_, error);
+  TSR_CHECK(is_there || holds_nothing(folder),
+            "{} is not empty: it holds a conversion of other data or with other options; name "
+            "a new folder",
+            printable(folder.string()));
+  const bool goes_on = is_there && read();
   file_ = Descriptor(path_, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, kMode);
   TSR_CHECK(file_.ok(), "cannot write {}: {}", printable(path_.string()), std::strerror(errno));
   // A line of its own after one that was cut.
@@ -65,14 +82,15 @@ Journal::Journal(const fs::path& folder, const std::string& key) : path_(folder 
   sync_path(folder);
 }
 
-void Journal::read(const std::string& key) {
+// False: it was cut before it said of what it is.
+bool Journal::read() {
   bool ours = false;
   for (const std::string& line : read_lines(path_)) {
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) continue;  // cut
     try {
       if (json.contains("tessera_convert")) {
-        TSR_CHECK(json["tessera_convert"] == kVersion && json.at("key") == key,
+        TSR_CHECK(json["tessera_convert"] == kVersion && json.at("key") == key_,
                   "{} holds an unfinished conversion of other data or with other options; go on with those, or remove the "
                   "folder, or name another",
                   printable(path_.parent_path().string()));
@@ -84,6 +102,7 @@ void Journal::read(const std::string& key) {
       continue;  // not a line of ours: what it spoke of is written anew
     }
   }
+  return ours;
 }
 
 void Journal::add(const WrittenShard& shard) {
@@ -93,7 +112,8 @@ void Journal::add(const WrittenShard& shard) {
             "cannot write {}: {}", printable(path_.string()), std::strerror(errno));
 }
 
-void Journal::remove() {
+void Journal::finish() {
+  write_file(path_.parent_path() / kMark, key_ + "\n");
   std::error_code error;
   fs::remove(path_, error);
   TSR_CHECK(!error, "cannot remove {}: {}", printable(path_.string()), error.message());

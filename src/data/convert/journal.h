@@ -29,6 +29,12 @@ struct WrittenShard {
 
 inline constexpr const char* kJournalName = ".tessera-convert.jsonl";
 
+// Whether `folder` holds the whole of a conversion with this key: the mark that `Journal::finish` leaves says so.
+bool is_converted(const std::filesystem::path& folder, const std::string& key);
+
+// Throws Error where `folder` holds files and neither a journal nor a mark: they are somebody else's.
+void refuse_foreign_files(const std::filesystem::path& folder);
+
 // What a conversion has done so far, in a hidden file of the folder that it writes, a line for each shard; a line is added when
 // the shard's files are flushed to the disk. A line that was cut by a crash counts as none.
 class Journal {
@@ -42,13 +48,14 @@ class Journal {
   // Thread-safe.
   void add(const WrittenShard& shard);
 
-  // The conversion is whole.
-  void remove();
+  // The conversion is whole: in the place of the journal there is a mark from now on.
+  void finish();
 
  private:
-  void read(const std::string& key);
+  bool read();
 
   std::filesystem::path path_;
+  std::string key_;
   std::vector<WrittenShard> found_;
   std::mutex mutex_;
   Descriptor file_;

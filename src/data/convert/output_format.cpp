@@ -1,13 +1,14 @@
 #include "data/convert/output_format.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "core/error.h"
 #include "core/suggest.h"
 #include "data/convert/folder_output.h"
+#include "data/convert/stored_sample.h"
 #include "data/datasets/open_shards.h"
 #include "data/decode/decode.h"
 #include "data/records/mds_source.h"
@@ -22,19 +23,39 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What mosaicml-streaming calls a column of such files: it gives pictures for jpeg and png, and bytes for all else.
-std::string encoding_of(const std::vector<EncodedSample>& samples, Blob EncodedSample::*part) {
-  const auto all = [&](FileFormat format) {
-    return std::all_of(samples.begin(), samples.end(), [&](const EncodedSample& sample) {
-      try {
-        return detect_format((sample.*part).bytes) == format;
-      } catch (const Error&) {
-        return false;
-      }
-    });
-  };
-  if (all(FileFormat::kJpeg)) return "jpeg";
-  return all(FileFormat::kPng) ? "png" : "bytes";
+// The formats of image files that some bytes were found to have.
+class FormatsSeen {
+ public:
+  void add(std::span<const uint8_t> bytes) {
+    if (bytes.empty()) return;
+    try {
+      seen_.insert(detect_format(bytes));
+    } catch (const Error&) {
+      other_ = true;
+    }
+  }
+
+  // What mosaicml-streaming calls a column of them: it gives pictures for jpeg and png, and bytes for all else.
+  std::string encoding() const {
+    if (seen_.empty() && !other_) return "";
+    if (seen_.size() > 1 || other_) return "bytes";
+    if (seen_.count(FileFormat::kJpeg) == 1) return "jpeg";
+    return seen_.count(FileFormat::kPng) == 1 ? "png" : "bytes";
+  }
+
+ private:
+  std::set<FileFormat> seen_;
+  bool other_ = false;
+};
+
+MdsColumns columns_of(const Dataset& dataset) {
+  FormatsSeen images, labels;
+  for (const int64_t index : spread_samples(dataset)) {
+    const EncodedSample sample = stored_sample(dataset, index);
+    images.add(sample.image.bytes);
+    labels.add(sample.labels.bytes);
+  }
+  return mds_sample_columns(images.encoding().empty() ? "bytes" : images.encoding(), labels.encoding());
 }
 
 class MdsOutput : public OutputFormat {
@@ -133,16 +154,11 @@ void check_output(const OutputOptions& options) {
                   "--shard-size of mds is below 4 GB, it counts in 32 bits");
 }
 
-std::unique_ptr<OutputFormat> make_output_format(const OutputOptions& options, const std::vector<EncodedSample>& samples,
-                                                 Split split) {
+std::unique_ptr<OutputFormat> make_output_format(const OutputOptions& options, const Dataset& dataset, Split split) {
   if (options.format == "folder") return std::make_unique<FolderOutput>();
   if (options.format == "tar") return std::make_unique<PlainOutput>(options, SourceType::kTar, split);
   if (options.format == "tfrecord") return std::make_unique<PlainOutput>(options, SourceType::kTfrecord, split);
-  const bool labelled =
-      std::any_of(samples.begin(), samples.end(), [](const EncodedSample& one) { return one.labels.size() > 0; });
-  return std::make_unique<MdsOutput>(
-      options, mds_sample_columns(encoding_of(samples, &EncodedSample::image),
-                                  labelled ? encoding_of(samples, &EncodedSample::labels) : std::string()));
+  return std::make_unique<MdsOutput>(options, columns_of(dataset));
 }
 
 }  // namespace tessera

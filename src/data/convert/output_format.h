@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/convert/journal.h"
+#include "data/dataset.h"
 #include "data/datasets/split.h"
 #include "data/records/record_source.h"
 #include "data/records/shard_writer.h"
@@ -47,8 +48,7 @@ class OutputFormat {
   virtual bool needs_unique_names() const { return false; }
 };
 
-// `samples`: some of the split, for what depends on how all of them are stored.
-std::unique_ptr<OutputFormat> make_output_format(const OutputOptions& options, const std::vector<EncodedSample>& samples,
-                                                 Split split);
+// Some of the samples are read, for what depends on how all of them are stored.
+std::unique_ptr<OutputFormat> make_output_format(const OutputOptions& options, const Dataset& dataset, Split split);
 
 }  // namespace tessera

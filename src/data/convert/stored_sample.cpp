@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -37,6 +38,19 @@ EncodedSample stored_sample(const Dataset& dataset, int64_t index) {
 LabelConfig stored_label_rules(const Dataset& dataset) {
   const auto* const files = dynamic_cast<const EncodedDataset*>(&dataset);
   return files != nullptr ? files->rules() : LabelConfig{};
+}
+
+bool stored_orientation(const Dataset& dataset, const DataConfig& config) {
+  const auto* const files = dynamic_cast<const EncodedDataset*>(&dataset);
+  return files != nullptr ? files->options().exif_orientation : config.exif_orientation;
+}
+
+std::vector<int64_t> spread_samples(const Dataset& dataset) {
+  constexpr int64_t kMost = 64;
+  const int64_t size = dataset.size(), count = std::min(size, kMost);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < count; ++i) indices.push_back(i * size / count);
+  return indices;
 }
 
 uint64_t stored_bytes(const Dataset& dataset, int64_t index) {

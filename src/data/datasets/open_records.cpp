@@ -4,11 +4,13 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/secrets.h"
 #include "data/datasets/class_count.h"
 #include "data/datasets/class_table.h"
 #include "data/datasets/folder_names.h"
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
+#include "data/datasets/open_data_store.h"
 #include "data/datasets/open_shards.h"
 #include "data/datasets/record_dataset.h"
 #include "data/decode/label_rules.h"
@@ -16,13 +18,10 @@
 #include "data/records/mds_index.h"
 #include "data/records/mds_source.h"
 #include "data/records/part_of_records.h"
+#include "storage/place_url.h"
 
 namespace tessera {
 namespace {
-
-bool is_url(const std::string& root) {
-  return root.find("://") != std::string::npos;
-}
 
 bool is_mds_folder(const fs::path& folder) {
   std::error_code error;
@@ -40,20 +39,19 @@ std::string place_of(const DataConfig& config, Split split) {
     const bool is_train = config.type == SourceType::kMds && split == Split::kTrain && is_mds_folder(config.path);
     return is_train || has_shards(config.type, config.path, split) ? config.path : "";
   }
-  const std::string folder(name_of(split));
-  return config.path.ends_with('/') ? config.path + folder : config.path + "/" + folder;
+  return below(config.path, std::string(name_of(split)));
 }
 
 std::shared_ptr<FileStore> root_store(const DataConfig& config, Split split) {
-  return open_file_store(shard_root(config.type, config.path.empty() ? place_of(config, split) : config.path));
+  return open_data_store(config.remote, shard_root(config.type, config.path.empty() ? place_of(config, split) : config.path));
 }
 
 RecordSourcePtr open_source(const DataConfig& config, Split split) {
   const std::string place = place_of(config, split);
   TSR_CHECK(!place.empty(), "{} has no folder that is called after the {} split ({}) and no shards of it; set data.{}.path",
             config.path, name_of(split), split == Split::kTrain ? "train, training" : "val, validation, test", name_of(split));
-  if (config.type == SourceType::kMds) return open_mds(open_file_store(place), config.records);
-  return open_shards(config.type, place, split, config.records);
+  if (config.type == SourceType::kMds) return open_mds(open_data_store(config.remote, place), config.records);
+  return open_shards(config.type, place, split, config.records, config.remote);
 }
 
 // What is held out is drawn by the place of a sample: its name may lie in a shard that is not here yet.
@@ -72,9 +70,10 @@ struct OpenPart {
 
 OpenPart part_of(const DataConfig& config, Split split) {
   const bool has_val = !place_of(config, Split::kVal).empty();
-  if (split == Split::kTest || (split == Split::kVal && has_val)) return {open_source(config, split), place_of(config, split)};
+  if (split == Split::kTest || (split == Split::kVal && has_val))
+    return {open_source(config, split), mask_urls(place_of(config, split))};
   const RecordSourcePtr train = open_source(config, Split::kTrain);
-  const std::string place = place_of(config, Split::kTrain);
+  const std::string place = mask_urls(place_of(config, Split::kTrain));
   if (has_val) return {train, place};
   const std::vector<bool> held_out = held_out_of(config, train->size());
   std::vector<int64_t> chosen;

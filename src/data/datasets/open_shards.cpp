@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "data/datasets/open_data_store.h"
 #include "data/datasets/shard_names.h"
 #include "data/records/indexed_shards.h"
 #include "data/records/tar_format.h"
@@ -21,14 +22,15 @@ std::string usual_names(SourceType type) {
 
 }  // namespace
 
-RecordSourcePtr open_shards(SourceType type, const std::string& place, Split split, const RecordsConfig& config) {
+RecordSourcePtr open_shards(SourceType type, const std::string& place, Split split, const RecordsConfig& config,
+                            const RemoteConfig& remote) {
   std::unique_ptr<const ShardFormat> format = format_of(type, config);
   if (auto pattern = shard_pattern(place, *format)) {
     SplitShards shards = shards_of_split(pattern->files, *format, split);
     if (shards.files.empty()) shards.files = std::move(pattern->files);  // named for this split, whatever they are called
-    return std::make_shared<IndexedShards>(open_file_store(pattern->root), std::move(shards.files), std::move(format));
+    return std::make_shared<IndexedShards>(open_data_store(remote, pattern->root), std::move(shards.files), std::move(format));
   }
-  auto store = open_file_store(place);
+  auto store = open_data_store(remote, place);
   SplitShards shards = shards_of_split(store->list(""), *format, split);
   TSR_CHECK(!shards.files.empty(), "there are no {} shards in {}{}: expected files called {}", name_of(type), store->root(),
             shards.named ? fmt::format(" that are called after the {} split", name_of(split)) : "", usual_names(type));

@@ -10,7 +10,8 @@ namespace tessera {
 // The samples of the TFRecord or tar shards at `place`: a folder or URL of them, one shard, or names with braces
 // ("DIR/shard-{000000..000012}.tar"). Of a folder whose shards are called after splits, `split`'s; of another all. Throws Error
 // where there are none.
-RecordSourcePtr open_shards(SourceType type, const std::string& place, Split split, const RecordsConfig& config);
+RecordSourcePtr open_shards(SourceType type, const std::string& place, Split split, const RecordsConfig& config,
+                            const RemoteConfig& remote = {});
 
 // Whether shards of the type that are this split's lie in the folder itself, not in those below it, or are what `place` names.
 // Shards that are not called after a split are train's. Never for mds, whose splits have folders.

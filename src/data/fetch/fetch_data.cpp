@@ -14,6 +14,7 @@
 #include "core/progress_bar.h"
 #include "data/fetch/fetched_archive.h"
 #include "data/fetch/merge_objects.h"
+#include "storage/place_url.h"
 #include "storage/unpack.h"
 
 namespace tessera {
@@ -178,7 +179,7 @@ void fetch_if_asked(const DataConfig& config) {
   TSR_CHECK_USAGE(!config.path.empty(), "data.fetch={}: data.path is not set: give the folder that the data set is to become",
                   config.fetch);
   std::error_code error;
-  if (fs::exists(config.path, error) && !fs::is_empty(config.path, error)) return;
+  if (is_url(config.path) || (fs::exists(config.path, error) && !fs::is_empty(config.path, error))) return;
   if (config.fetch != "true") return fetch_data(find_public_data(public_data(), config.fetch), config.path);
   const PublicData* data = public_data_at(public_data(), config.path);
   TSR_CHECK_USAGE(

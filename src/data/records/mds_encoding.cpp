@@ -111,6 +111,12 @@ std::string_view as_text(std::span<const uint8_t> value) {
   return {reinterpret_cast<const char*>(value.data()), value.size()};
 }
 
+// Names are often stored as bytes.
+bool is_short_text(const MdsColumn& column, std::span<const uint8_t> value) {
+  constexpr size_t kShort = 80;
+  return column.encoding == "bytes" && !value.empty() && value.size() <= kShort && printable(as_text(value)) == as_text(value);
+}
+
 // Pillow shows a bit as black or white; in a mask it is a class.
 Blob pixels_file(const Blob& value, PictureUse use) {
   MdsArray array = parse_mds_pixels(value.bytes);
@@ -179,7 +185,7 @@ std::string mds_text(const MdsColumn& column, std::span<const uint8_t> value) {
     case Kind::kNumber: return number_text(column.encoding, value);
     case Kind::kArray: return parse_mds_array(parse_mds_array_type(array_type(column.encoding)), value).text();
     case Kind::kPixels: return mds_pixels_text(value);
-    case Kind::kFile: return fmt::format("{} bytes", value.size());
+    case Kind::kFile: return is_short_text(column, value) ? std::string(as_text(value)) : fmt::format("{} bytes", value.size());
     case Kind::kPickle: return fmt::format("{} bytes, not read: pickled", value.size());
     default: break;
   }

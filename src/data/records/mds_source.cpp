@@ -7,15 +7,11 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "data/records/mds_encoding.h"
-#include "data/records/mds_index.h"
-#include "data/records/mds_shard.h"
+#include "data/records/mds_files.h"
 #include "data/records/record_names.h"
 #include "data/records/shard_cache.h"
 #include "data/records/shard_format.h"
 #include "data/sample.h"
-#include "storage/compression.h"
-#include "storage/content_hash.h"
-#include "storage/scratch.h"
 
 namespace tessera {
 namespace {
@@ -53,21 +49,12 @@ Places places_of(const MdsColumns& columns, const RecordsConfig& config, const s
   return {place(names.image).value(), place(names.labels), place(names.id)};
 }
 
-// Of several hashes the quickest: they say the same.
-std::map<std::string, std::string> one_of(const std::map<std::string, std::string>& hashes) {
-  for (const char* name : {"xxh3_64", "xxh3_128", "xxh128", "xxh64", "xxh32", "sha1", "sha256", "md5", "blake2b"}) {
-    if (const auto found = hashes.find(name); found != hashes.end()) return {*found};
-  }
-  return hashes;
-}
-
 class MdsSource : public RecordSource {
  public:
   MdsSource(std::shared_ptr<FileStore> store, const RecordsConfig& config)
       : store_(std::move(store)), local_(store_->root().find("://") == std::string::npos) {
     const std::string index = store_->root() + "/" + kMdsIndexName;
-    const Blob text = store_->open(kMdsIndexName);
-    shards_ = parse_mds_index({reinterpret_cast<const char*>(text.bytes.data()), text.size()}, index);
+    shards_ = read_mds_index(*store_);
     for (const MdsShard& shard : shards_) {
       const bool as_before = !places_.empty() && shard.columns == shards_[places_.size() - 1].columns;
       places_.push_back(as_before ? places_.back() : places_of(*shard.columns, config, index));
@@ -81,7 +68,8 @@ class MdsSource : public RecordSource {
     const int64_t block = config.shuffle_block > 0 ? std::min(config.shuffle_block, size_) : size_;
     const size_t per_block =
         shards_.empty() || size_ == 0 ? 1 : shards_.size() * static_cast<size_t>(block) / static_cast<size_t>(size_);
-    open_ = std::make_unique<ShardCache<MdsShardFile>>(2 * per_block + 4, [this](size_t shard) { return open_shard(shard); });
+    open_ = std::make_unique<ShardCache<MdsShardFile>>(
+        2 * per_block + 4, [this](size_t shard) { return open_mds_shard(*store_, shards_[shard]); });
   }
 
   int64_t size() const override { return size_; }
@@ -149,22 +137,6 @@ class MdsSource : public RecordSource {
     if (!column || !local_) return number_name(index);
     const std::string name = mds_name((*shards_[shard].columns)[*column], values[*column].bytes);
     return usable_id(name) ? name : number_name(index);
-  }
-
-  std::shared_ptr<const MdsShardFile> open_shard(size_t index) const {
-    const MdsShard& shard = shards_[index];
-    const MdsFile& stored = shard.stored();
-    const std::string name = store_->root() + "/" + stored.name;
-    Blob file = store_->open(stored.name, {static_cast<int64_t>(stored.bytes), stored.hashes});
-    check_hashes(name, file.bytes, one_of(stored.hashes));
-    if (shard.zip) {
-      const Compression compression = parse_compression(shard.options.compression);
-      file = make_scratch(shard.raw.bytes, [&](std::span<uint8_t> content) {
-        decompress(compression.kind, file.bytes, content, name);
-        if (stored.hashes.empty()) check_hashes(name, content, one_of(shard.raw.hashes));
-      });
-    }
-    return std::make_shared<MdsShardFile>(std::move(file), shard.samples, name);
   }
 
   std::shared_ptr<FileStore> store_;

@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/rng.h"
 #include "data/records/mds_shard.h"
+#include "data/records/mds_summary.h"
 #include "data/sample.h"
 #include "storage/compression.h"
 #include "storage/content_hash.h"
@@ -135,6 +136,19 @@ TEST(MdsSource, DamagedShardsAreNamedAndNeverReadAsData) {
     fs::remove(set.folder / name);
     EXPECT_CONTAINS(message_of([&] { set.open()->read(0); }), name);
   }
+}
+
+TEST(MdsSummary, SaysWhatColumnsHold) {
+  Written set;
+  set.add({{"a", "image a", std::string(1, '\x07')}, {"b\x1b", "image b", "m"}},
+          {{"uid", "str", 0}, {"x", "bytes", 0}, {"y", "png", 0}});
+  set.add({{"c", "i", "m"}}, {{"uid", "str", 0}, {"x", "bytes", 0}, {"y", "png", 0}}, "zstd");
+  const std::string text = mds_summary(*open_file_store(set.folder.path().string()), 3);
+  EXPECT_CONTAINS(text, "3 samples in 2 shards");
+  EXPECT_CONTAINS(text, "hashes xxh64");
+  EXPECT_CONTAINS(text, "sample 0: uid: a, x: image a, y: 1 bytes\n");
+  EXPECT_CONTAINS(text, "sample 1: uid: b\\x1b, ");
+  EXPECT_CONTAINS(text, "sample 2: uid: c, x: i, y: 1 bytes\n");
 }
 
 TEST(MdsSource, NamesThatLeadElsewhereAreNoNames) {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "data/simd/resample_loops.h"
+#include "data/simd/loop_set.h"
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
@@ -150,13 +150,9 @@ void change_rgb(uint8_t* pixels, size_t count, const PixelColor& color) {
 
 #endif
 
-void add_row(uint8_t* to, const uint8_t* above, size_t count) {
-  for (size_t i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(to[i] + above[i]);
-}
-
 }  // namespace
 
 extern const PixelLoops kPixelLoops;
-const PixelLoops kPixelLoops = {resize_rgb_row, sum_rows, change_rgb, add_row};
+const PixelLoops kPixelLoops = {resize_rgb_row, sum_rows, change_rgb, add_row, add_left};
 
 }  // namespace tessera::TSR_SIMD

@@ -26,8 +26,9 @@ struct PixelLoops {
   // change_color of `count` RGB pixels in place, for hues within kMostSectors.
   void (*change_rgb)(uint8_t* pixels, size_t count, const PixelColor& color);
 
-  // to[i] += above[i] modulo 256: the filter "up" of PNG.
+  // Modulo 256, in rising order: to[i] += above[i], and row[i] += row[i - unit], the filters "up" and "sub" of PNG.
   void (*add_row)(uint8_t* to, const uint8_t* above, size_t count);
+  void (*add_left)(uint8_t* row, size_t count, size_t unit);
 };
 inline constexpr size_t kReadBeyond = 16, kWriteBeyond = 8;
 inline constexpr float kMostSectors = 40;

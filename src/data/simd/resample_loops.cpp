@@ -1,6 +1,6 @@
-#include "data/simd/resample_loops.h"
-
 #include <cstring>
+
+#include "data/simd/loop_set.h"
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
