@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kLargestList = 64 << 20;
 constexpr size_t kDigits = 8;
-constexpr int64_t kMostParts = 5'000'000;
+constexpr int64_t kMostFileParts = 5'000'000;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ constexpr int64_t kMostParts = 5'000'000;
 // was not written whole is none.
 PartList::PartList(const fs::path& path, const std::string& mark, int64_t total, int64_t part_bytes, Access access)
     : total_(total), part_bytes_(part_bytes), state_(static_cast<size_t>((total + part_bytes - 1) / part_bytes)) {
-  TSR_CHECK(count() < kMostParts, "a file of {} bytes has too many parts of {} bytes", total, part_bytes);
+  TSR_CHECK(count() < kMostFileParts, "a file of {} bytes has too many parts of {} bytes", total, part_bytes);
   const std::string head = fmt::format("{} {} {}\n", total, part_bytes, mark);
   const bool known = read(path, head);
   file_ = open_own_file(path, access);

@@ -89,7 +89,7 @@ def main(folder):
     check(train(folder, "small", *small)[0] == plain, "a small cache ended otherwise")
     check(size_of(folder / "cache") <= 1_100_000, f"{size_of(folder / 'cache')} bytes in a cache of 1 MB")
     _, errors = tessera(*arguments(folder, "bad", "data.cache=decoded", "data.cache_limit=much"), expect=2)
-    check("data.cache_limit: 'much' is no number of bytes" in errors, errors)
+    check("data.cache_limit=much: expected a number of bytes" in errors, errors)
     left = set(os.listdir("/dev/shm")) - shared_memory
     check(not any("tessera" in name for name in left), f"left in /dev/shm: {left}")
     print("bounded: ok", flush=True)

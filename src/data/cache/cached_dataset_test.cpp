@@ -180,7 +180,7 @@ TEST(CachedDataset, WhatCannotBeToldApartIsNotCached) {
 TEST(CachedDataset, ALimitThatIsNoneIsAUsageError) {
   Pairs pairs(SampleCacheKind::kDecoded);
   pairs.config.cache_limit = "much";
-  EXPECT_CONTAINS(message_of<UsageError>([&] { pairs.open(); }), "data.cache_limit: 'much'");
+  EXPECT_CONTAINS(message_of<UsageError>([&] { pairs.open(); }), "data.cache_limit=much");
 }
 
 }  // namespace
