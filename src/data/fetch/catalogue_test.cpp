@@ -71,7 +71,7 @@ TEST(Catalogue, WhatCannotBeMeantIsRefusedWithItsLine) {
   EXPECT_CONTAINS(error_of(folder, "a: {has: [/etc], files: [{url: 'http://x/a.zip'}]}"), "leads out");
   EXPECT_CONTAINS(error_of(folder, "a: {title: b}"), "has no files");
   EXPECT_CONTAINS(error_of(folder, "a:\n  lizence: b"), "c.yaml:2");
-  EXPECT_CONTAINS(error_of(folder, "- a"), "expected a map");
+  EXPECT_CONTAINS(error_of(folder, "a: [b]"), "expected a map with files");
 }
 
 }  // namespace
