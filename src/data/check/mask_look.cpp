@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/parallel_map.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -55,7 +56,7 @@ std::optional<MaskLook> look_at_mask(const std::filesystem::path& file, uint64_t
   if (file.empty()) return std::nullopt;
   try {
     MaskLook look;
-    look.add(decode_mask(read_bytes(file), exif_orientation, max_pixels));
+    look.add(decode_mask(read_file(file).bytes, exif_orientation, max_pixels));
     return look;
   } catch (const std::exception&) {
     return std::nullopt;

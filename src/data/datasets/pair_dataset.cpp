@@ -4,6 +4,7 @@
 
 #include "data/datasets/class_masks.h"
 #include "data/datasets/file_version.h"
+#include "data/datasets/labelme.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/object_masks.h"
 
@@ -13,19 +14,32 @@ PairDataset::PairDataset(const std::vector<FilePair>& pairs, ClassTable classes,
                          DataOrigin origin)
     : EncodedDataset(std::move(classes), std::move(rules), std::move(options), std::move(origin)), pairs_(pairs) {}
 
-// Of classes that overlap, a sample has several mask files.
 Sample PairDataset::get(int64_t index) const {
-  if (!rules_.multi || !origin_.labelled) return EncodedDataset::get(index);
   const FilePair pair = pairs_[static_cast<size_t>(index)];
+  if (origin_.labelled && !rules_.multi && is_annotation(pair.mask)) return get_drawn(pair);
+  if (!rules_.multi || !origin_.labelled) return EncodedDataset::get(index);
+  // Of classes that overlap, a sample has several mask files.
   Sample sample = load_image_sample(pair.stem, pair.image, options_);
   LabelMap labels = load_class_masks(sample, pair, rules_, classes_.names, options_);
   attach_labels(sample, std::move(labels), pair.image, pair.mask);
   return sample;
 }
 
+// Note [labelme]
+Sample PairDataset::get_drawn(const FilePair& pair) const {
+  Sample sample = load_image_sample(pair.stem, pair.image, options_);
+  const Blob json = read_sample_file(pair.stem, pair.mask);
+  try {
+    sample.labels = labelme_labels(json.bytes, sample.image.size(), classes_.names, rules_);
+  } catch (const Error& error) {
+    throw BadSample(pair.stem, fmt::format("{}: {}", pair.mask, error.what()));
+  }
+  return sample;
+}
+
 std::optional<EncodedSample> PairDataset::encoded(int64_t index) const {
-  if (rules_.multi && origin_.labelled) return std::nullopt;
   const FilePair pair = pairs_[static_cast<size_t>(index)];
+  if (origin_.labelled && (rules_.multi || is_annotation(pair.mask))) return std::nullopt;
   if (pair.mask.empty() && origin_.labelled) throw BadSample(pair.stem, "no mask for the image " + pair.image);
   EncodedSample sample{pair.stem, read_sample_file(pair.stem, pair.image), pair.image, {}, pair.mask};
   if (origin_.labelled) sample.labels = read_sample_file(pair.stem, pair.mask);

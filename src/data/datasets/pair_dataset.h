@@ -25,6 +25,8 @@ class PairDataset : public EncodedDataset {
   void check_labels() const override;  // see refuse_unmarked_objects
 
  private:
+  Sample get_drawn(const FilePair& pair) const;
+
   PairList pairs_;
 };
 
