@@ -16,6 +16,7 @@ void add_eval(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
 void add_attention(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app, int& exit_code);
+void add_data_fetch(CLI::App& data);  // a subcommand of `data`
 void add_config(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);

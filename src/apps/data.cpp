@@ -226,6 +226,7 @@ void add_data(CLI::App& app, int& exit_code) {
     sub->add_flag("-0,--null", arguments->nuls, "end each by a NUL instead, the names as they are");
     sub->callback([a = arguments] { list(*a); });
   }
+  add_data_fetch(*command);
   add_data_convert(*command);
   add_data_show(*command);
 }

@@ -24,6 +24,7 @@
 #include "data/datasets/coco_files.h"
 #include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
+#include "data/fetch/fetch_data.h"
 
 namespace tessera {
 namespace {
@@ -102,6 +103,7 @@ struct Asked {
         overrides.emplace_back("data.classes=[]");  // those of that config are for pairs
       }
     }
+    fetch_if_asked(experiment.data);
     if (!sets(overrides, "data.type")) take_coco();
   }
 

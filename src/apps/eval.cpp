@@ -13,6 +13,7 @@
 #include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
+#include "data/cache/cached_dataset.h"
 #include "data/check/data_look.h"
 #include "data/datasets/data_line.h"
 #include "data/datasets/dataset_factory.h"
@@ -122,7 +123,7 @@ DatasetPtr open_data(const DataConfig& config, Split split) {
             "some, name both folders: data.{0}.images and data.{0}.masks",
             name_of(split), dataset->origin().text);
   dataset->check_labels();
-  return dataset;
+  return with_cache(std::move(dataset), config);
 }
 
 void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {

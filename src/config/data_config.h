@@ -141,6 +141,13 @@ void describe(V& v, RecordsConfig& c) {
   v.field("predownload", c.predownload, "samples ahead whose shards are fetched meanwhile; 0: those of 8 batches", at_least(0));
 }
 
+// What is kept of samples that were read once.
+enum class SampleCacheKind { kNone, kEncoded, kDecoded };
+template <>
+struct EnumNames<SampleCacheKind> {
+  static constexpr std::array<std::string_view, 3> names = {"none", "encoded", "decoded"};
+};
+
 // Files that lie elsewhere: data.path is a URL.
 struct RemoteConfig {
   std::string cache;
@@ -228,6 +235,7 @@ inline constexpr int64_t kUsualMaxPixels = 178'956'970;
 struct DataConfig {
   SourceType type = SourceType::kPairs;
   std::string path;
+  std::string fetch;
   int64_t channels = 3;
   ImageConfig image;
   bool exif_orientation = true;
@@ -245,6 +253,9 @@ struct DataConfig {
   RecordsConfig records;
   RemoteConfig remote;
   NormalizeConfig normalize;
+  SampleCacheKind cache = SampleCacheKind::kNone;
+  std::string cache_limit;
+  std::string cache_dir;
   int64_t threads = 0;
   int64_t prefetch = 4;
   double max_bad_share = 0.01;
@@ -253,6 +264,10 @@ template <class V>
 void describe(V& v, DataConfig& c) {
   v.field("type", c.type, "where samples come from");
   v.field("path", c.path, "root folder of the data set");
+  v.field(
+      "fetch", c.fetch,
+      "a name of `tessera data fetch --list`, or true where data.path is called as that data set is: where data.path is not "
+      "there yet it is fetched, once per host, before the first sample is read; docs/data.md, Fetching");
   v.field("channels", c.channels, "1 grey, 3 RGB, other: taken as in the file, which must have that many", between(1, 256));
   v.group("image", c.image, "what is taken of files with several channels, planes or times");
   v.field("exif_orientation", c.exif_orientation, "turn JPEGs, PNGs and WebPs as their EXIF tag says");
@@ -274,6 +289,16 @@ void describe(V& v, DataConfig& c) {
   v.group("records", c.records, "for types mds, tfrecord and tar");
   v.group("remote", c.remote, "where data.path is a URL: s3://, gs://, http(s)://; docs/storage.md");
   v.group("normalize", c.normalize, "pixel values to network input");
+  v.field(
+      "cache", c.cache,
+      "samples kept on a disk of this host, for all its ranks, other jobs and later runs: encoded: files as they are, for data "
+      "on slow disks or networks; decoded: pixels and labels, for CPUs that decode too slowly; docs/data.md, Caching");
+  v.field(
+      "cache_limit", c.cache_limit,
+      "bytes that the cache may have on the disk, as 200GB or 512MB; empty: the lesser of half the memory this process may use "
+      "and half of what is free on the disk");
+  v.field("cache_dir", c.cache_dir,
+          "folder of the cache, on a disk of this host; empty: samples/ in the folder of downloaded weights");
   v.field("threads", c.threads,
           "threads of each rank that read and decode, in every command; 0: the CPUs that mask and quota grant, divided by the "
           "ranks on the host",

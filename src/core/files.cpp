@@ -1,5 +1,6 @@
 #include "core/files.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <sys/stat.h>
 
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <set>
 
 #include "core/descriptor.h"
@@ -89,17 +91,44 @@ Buffer read_all(const fs::path& path, bool or_pipe = false, uint64_t most = std:
   return content;
 }
 
-void collect(const fs::path& folder, std::set<fs::path>& ancestors, std::vector<fs::path>& found) {
+// A folder's entry; what a link leads to is asked of the system, anything else the folder knows itself.
+struct FolderEntry {
+  std::string name;
+  bool is_folder;
+};
+
+std::vector<FolderEntry> entries_of(const fs::path& folder) {
+  std::vector<FolderEntry> entries;
+  struct Close {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+  const std::unique_ptr<DIR, Close> stream(::opendir(folder.c_str()));
+  if (!stream) return entries;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    if (entry->d_name[0] == '.') continue;
+    bool is_folder = entry->d_type == DT_DIR, is_file = entry->d_type == DT_REG;
+    if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
+      struct stat target {};
+      const bool found = ::fstatat(::dirfd(stream.get()), entry->d_name, &target, 0) == 0;
+      is_folder = found && S_ISDIR(target.st_mode);
+      is_file = !is_folder && (entry->d_type == DT_LNK || (found && S_ISREG(target.st_mode)));
+    }
+    if (is_folder || is_file) entries.push_back({entry->d_name, is_folder});
+  }
+  std::sort(entries.begin(), entries.end(), [](const FolderEntry& a, const FolderEntry& b) { return a.name < b.name; });
+  return entries;
+}
+
+// Names sorted part by part, as paths are. `below`: what `folder` is below the first one, with its '/'.
+void collect(const fs::path& folder, const std::string& below, std::set<fs::path>& ancestors, std::vector<std::string>& found) {
   std::error_code error;
   const fs::path real = fs::canonical(folder, error);
   if (error || !ancestors.insert(real).second) return;  // a loop of symbolic links ends here
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().filename().native().starts_with('.')) continue;
-    std::error_code ignored;
-    if (entry->is_directory(ignored)) {
-      collect(entry->path(), ancestors, found);
-    } else if (entry->is_regular_file(ignored) || entry->is_symlink(ignored)) {
-      found.push_back(entry->path());
+  for (const FolderEntry& entry : entries_of(folder)) {
+    if (entry.is_folder) {
+      collect(folder / entry.name, below + entry.name + "/", ancestors, found);
+    } else {
+      found.push_back(below + entry.name);
     }
   }
   ancestors.erase(real);
@@ -185,14 +214,19 @@ void sync_path(const fs::path& path) {
   TSR_CHECK(file.ok() && ::fsync(file.get()) == 0, "cannot flush {} to the disk: {}", printable(path.string()), reason());
 }
 
-std::vector<fs::path> list_files(const fs::path& folder) {
+std::vector<std::string> list_file_names(const fs::path& folder) {
   std::error_code error;
   TSR_CHECK(fs::exists(folder, error), "no such folder: {}", printable(folder.string()));
   TSR_CHECK(fs::is_directory(folder, error), "{} is not a folder", printable(folder.string()));
-  std::vector<fs::path> found;
+  std::vector<std::string> found;
   std::set<fs::path> ancestors;
-  collect(folder, ancestors, found);
-  std::sort(found.begin(), found.end());
+  collect(folder, "", ancestors, found);
+  return found;
+}
+
+std::vector<fs::path> list_files(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const std::string& name : list_file_names(folder)) found.push_back(folder / name);
   return found;
 }
 

@@ -38,6 +38,9 @@ void sync_path(const fs::path& path);
 // Regular files below `folder`, sorted by path, symbolic links followed, loops survived. Hidden files and folders (a name
 // that starts with '.') are left out: macOS puts a ._x.jpg, which is no picture, beside each x.jpg. Throws if it is no folder.
 std::vector<fs::path> list_files(const fs::path& folder);
+// The same as names below `folder`, '/' between parts: what a million of them should be, as a path remembers its parts one by
+// one.
+std::vector<std::string> list_file_names(const fs::path& folder);
 
 // Makes `folder`, and those above it that are missing as the umask says. Throws Error with the path and the system's reason.
 void make_folders(const fs::path& folder, Access access = Access::kUmask);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/data_config.h"
+#include "core/error.h"
 #include "data/decode/decode.h"
 #include "data/encoded_sample.h"
 #include "data/sample.h"
@@ -48,6 +49,14 @@ class Dataset {
   // not an image file and at most one mask file. Throws BadSample where they cannot be read.
   virtual std::optional<EncodedSample> encoded(int64_t /*index*/) const { return std::nullopt; }
 
+  // What `get` makes of that. Only of what `encoded` of this data set gave.
+  virtual Sample decode(const EncodedSample& stored) const {
+    fail("{}: the samples of this data set are not files", stored.id);
+  }
+
+  // What tells the bytes that sample `index` is read from apart from others, and from themselves after a change, without
+  // reading them; for caches. Empty: not known, the sample is not kept.
+  virtual std::string stored_version(int64_t /*index*/) const { return {}; }
   // How `get` decodes what `encoded` gives; nothing where it does something else. Whoever passes on another data set's
   // `encoded` passes this on too.
   virtual std::optional<SampleCoding> coding() const { return std::nullopt; }

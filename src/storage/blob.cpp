@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "storage/read_through.h"
@@ -42,6 +43,20 @@ Blob map_file(const std::filesystem::path& path) {
   }
   read_through(file, start, size);
   ::close(file);
+  const std::shared_ptr<const Mapping> mapping(new Mapping{start, size});
+  return {{static_cast<const uint8_t*>(start), size}, mapping};
+}
+
+// Private writable memory is promised by the system for all of a file at once, which an archive of 20 GB may be too large for.
+Blob map_large_file(const std::filesystem::path& path) {
+  const Descriptor file(path, O_RDONLY | O_NONBLOCK);
+  struct stat status {};
+  TSR_CHECK(file.ok() && ::fstat(file.get(), &status) == 0, "cannot read {}: {}", path.string(), std::strerror(errno));
+  TSR_CHECK(S_ISREG(status.st_mode) && status.st_size > 0, "cannot read {}: it is {}", path.string(),
+            S_ISREG(status.st_mode) ? "empty" : "no file");
+  const auto size = static_cast<size_t>(status.st_size);
+  void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  TSR_CHECK(start != MAP_FAILED, "cannot map {}: {}", path.string(), std::strerror(errno));
   const std::shared_ptr<const Mapping> mapping(new Mapping{start, size});
   return {{static_cast<const uint8_t*>(start), size}, mapping};
 }

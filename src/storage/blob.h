@@ -21,6 +21,10 @@ struct Blob {
 // not be shortened while the blob lives. Throws Error with the path and the system's reason.
 Blob map_file(const std::filesystem::path& path);
 
+// The same for files that may be larger than memory, such as archives: read only, shared with the system's cache, not read
+// ahead.
+Blob map_large_file(const std::filesystem::path& path);
+
 Blob own_bytes(std::vector<uint8_t> bytes);
 
 }  // namespace tessera

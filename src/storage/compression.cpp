@@ -22,14 +22,14 @@ namespace {
 
 struct Family {
   std::string_view name;
-  Compression::Kind kind;
+  FileCompression::Kind kind;
   int low, high, usual;  // levels
 };
-constexpr std::array<Family, 5> kFamilies = {{{"br", Compression::Kind::kBrotli, 0, 11, 11},
-                                              {"bz2", Compression::Kind::kBzip2, 1, 9, 9},
-                                              {"gz", Compression::Kind::kGzip, 0, 9, 9},
-                                              {"snappy", Compression::Kind::kSnappy, 0, 0, 0},
-                                              {"zstd", Compression::Kind::kZstd, 1, 22, 3}}};
+constexpr std::array<Family, 5> kFamilies = {{{"br", FileCompression::Kind::kBrotli, 0, 11, 11},
+                                              {"bz2", FileCompression::Kind::kBzip2, 1, 9, 9},
+                                              {"gz", FileCompression::Kind::kGzip, 0, 9, 9},
+                                              {"snappy", FileCompression::Kind::kSnappy, 0, 0, 0},
+                                              {"zstd", FileCompression::Kind::kZstd, 1, 22, 3}}};
 
 // Never null: libbz2 refuses that also where there is nothing to read.
 const char* text_of(std::span<const uint8_t> bytes) {
@@ -152,24 +152,24 @@ Count unzstd(std::span<const uint8_t> bytes, std::span<uint8_t> content) {
   return ZSTD_isError(length) == 0 ? Count(length) : std::nullopt;
 }
 
-Count uncompressed(Compression::Kind kind, std::span<const uint8_t> bytes, std::span<uint8_t> content) {
+Count uncompressed(FileCompression::Kind kind, std::span<const uint8_t> bytes, std::span<uint8_t> content) {
   switch (kind) {
-    case Compression::Kind::kBrotli: return unbrotli(bytes, content);
-    case Compression::Kind::kBzip2: return unbzip2(bytes, content);
-    case Compression::Kind::kGzip: return ungzip(bytes, content);
-    case Compression::Kind::kSnappy: return unsnappy(bytes, content);
-    case Compression::Kind::kZstd: break;
+    case FileCompression::Kind::kBrotli: return unbrotli(bytes, content);
+    case FileCompression::Kind::kBzip2: return unbzip2(bytes, content);
+    case FileCompression::Kind::kGzip: return ungzip(bytes, content);
+    case FileCompression::Kind::kSnappy: return unsnappy(bytes, content);
+    case FileCompression::Kind::kZstd: break;
   }
   return unzstd(bytes, content);
 }
 
 }  // namespace
 
-std::string_view Compression::extension() const {
+std::string_view FileCompression::extension() const {
   return std::string_view(text).substr(0, text.find(':'));
 }
 
-Compression parse_compression(std::string_view text) {
+FileCompression parse_compression(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   const auto* const family =
@@ -186,18 +186,18 @@ Compression parse_compression(std::string_view text) {
   return {family->kind, level, std::string(text)};
 }
 
-std::vector<uint8_t> compress(const Compression& compression, std::span<const uint8_t> bytes) {
+std::vector<uint8_t> compress(const FileCompression& compression, std::span<const uint8_t> bytes) {
   switch (compression.kind) {
-    case Compression::Kind::kBrotli: return brotli(bytes, compression.level);
-    case Compression::Kind::kBzip2: return bzip2(bytes, compression.level);
-    case Compression::Kind::kGzip: return gzip(bytes, compression.level);
-    case Compression::Kind::kSnappy: return snappy(bytes);
-    case Compression::Kind::kZstd: break;
+    case FileCompression::Kind::kBrotli: return brotli(bytes, compression.level);
+    case FileCompression::Kind::kBzip2: return bzip2(bytes, compression.level);
+    case FileCompression::Kind::kGzip: return gzip(bytes, compression.level);
+    case FileCompression::Kind::kSnappy: return snappy(bytes);
+    case FileCompression::Kind::kZstd: break;
   }
   return zstd(bytes, compression.level);
 }
 
-void decompress(Compression::Kind kind, std::span<const uint8_t> bytes, std::span<uint8_t> content, std::string_view what) {
+void decompress(FileCompression::Kind kind, std::span<const uint8_t> bytes, std::span<uint8_t> content, std::string_view what) {
   const Count length = uncompressed(kind, bytes, content);
   TSR_CHECK(length.has_value(), "{} is damaged: it does not unpack to {} bytes as it should; get it again", what,
             content.size());

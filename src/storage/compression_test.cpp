@@ -23,7 +23,7 @@ TEST(Compression, GivesBackWhatWentIn) {
   for (const size_t count : {0UL, 1UL, 100'000UL}) {
     const std::vector<uint8_t> bytes = some_bytes(count);
     for (const std::string& text : kAll) {
-      const Compression compression = parse_compression(text);
+      const FileCompression compression = parse_compression(text);
       const std::vector<uint8_t> packed = compress(compression, bytes);
       EXPECT_EQ(packed, compress(compression, bytes)) << text;
       std::vector<uint8_t> back(count, 0);
@@ -36,7 +36,7 @@ TEST(Compression, GivesBackWhatWentIn) {
 TEST(Compression, MoreLessAndDamageAreErrors) {
   const std::vector<uint8_t> bytes = some_bytes(50'000);
   for (const std::string& text : kAll) {
-    const Compression compression = parse_compression(text);
+    const FileCompression compression = parse_compression(text);
     std::vector<uint8_t> packed = compress(compression, bytes);
     std::vector<uint8_t> less(bytes.size() - 1), more(bytes.size() + 1), same(bytes.size());
     EXPECT_THROW(decompress(compression.kind, packed, less, "x"), Error) << text;
@@ -50,7 +50,7 @@ TEST(Compression, MoreLessAndDamageAreErrors) {
 TEST(Compression, FilesOfSeveralStreamsAreOne) {
   const std::vector<uint8_t> bytes = some_bytes(1000);
   for (const char* text : {"bz2", "gz", "zstd"}) {
-    const Compression compression = parse_compression(text);
+    const FileCompression compression = parse_compression(text);
     std::vector<uint8_t> packed = compress(compression, std::span(bytes).first(400));
     const std::vector<uint8_t> rest = compress(compression, std::span(bytes).subspan(400));
     packed.insert(packed.end(), rest.begin(), rest.end());

@@ -116,13 +116,18 @@ std::vector<TreeEntry> entries_in(const fs::path& folder) {
   return list;
 }
 
-std::vector<fs::path> files_below(const fs::path& folder) {
+std::vector<std::string> names_below(const fs::path& folder) {
   const auto found = find_archive(folder);
-  if (!found) return list_files(folder);
+  if (!found) return list_file_names(folder);
   TSR_CHECK(found->archive->has_folder(found->path), "no such folder: {}", folder.string());
+  std::vector<std::string> names = found->archive->files_below(found->path);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const std::string& path : found->archive->files_below(found->path)) files.push_back(folder / path);
-  std::sort(files.begin(), files.end());
+  for (const std::string& name : names_below(folder)) files.push_back(folder / name);
   return files;
 }
 

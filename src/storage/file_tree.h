@@ -33,7 +33,10 @@ struct TreeEntry {
 // What lies in a folder, sorted by name; nothing where it cannot be read.
 std::vector<TreeEntry> entries_in(const std::filesystem::path& folder);
 
-// All files below a folder, sorted by path, as list_files does it.
+// Names of all files below a folder, '/' between parts, sorted as list_file_names does it.
+std::vector<std::string> names_below(const std::filesystem::path& folder);
+
+// The same as paths.
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder);
 
 // Nothing where there is no such file.

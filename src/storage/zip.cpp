@@ -72,7 +72,8 @@ void read_zip64(ByteReader extra, ZipEntry& entry, uint64_t& header) {
 ZipEntry read_entry(ByteReader& in, const Blob& file, uint64_t& header) {
   ZipEntry entry;
   TSR_CHECK(in.number<uint32_t>() == kCentralHeader, "{} is damaged: its directory is broken", in.name());
-  in.skip(4);
+  const auto made_by = in.number<uint16_t>();
+  in.skip(2);
   const auto flags = in.number<uint16_t>();
   const auto method = in.number<uint16_t>();
   in.skip(4);
@@ -82,7 +83,10 @@ ZipEntry read_entry(ByteReader& in, const Blob& file, uint64_t& header) {
   const auto name_length = in.number<uint16_t>();
   const auto extra_length = in.number<uint16_t>();
   const auto comment_length = in.number<uint16_t>();
-  in.skip(8);
+  in.skip(4);
+  const auto attributes = in.number<uint32_t>();
+  constexpr uint16_t kUnix = 3;
+  if (made_by >> 8 == kUnix) entry.mode = attributes >> 16;
   header = in.number<uint32_t>();
   entry.name = in.text(name_length);
   read_zip64({in.take(extra_length), in.name()}, entry, header);

@@ -14,6 +14,7 @@ struct ZipEntry {
   uint64_t offset = 0;  // of the data
   uint64_t stored = 0;  // bytes in the file
   uint64_t size = 0;    // bytes of the content
+  uint32_t mode = 0;    // as of stat, where a Unix program made the file; else 0
 };
 
 // The directory of a ZIP file (stored and deflated entries, zip64), read from its end. Every offset and size is checked

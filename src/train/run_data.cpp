@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/error.h"
+#include "data/cache/cached_dataset.h"
 #include "data/datasets/dataset_factory.h"
 
 namespace tessera {
 namespace {
 
 // Groups and keys that make_dataset does not look at.
-constexpr std::array kAfterReading = {"data.train.transforms", "data.val.transforms", "data.test.transforms", "data.normalize.",
-                                      "data.threads",          "data.prefetch",       "data.max_bad_share"};
+constexpr std::array kAfterReading = {"data.train.transforms", "data.val.transforms", "data.test.transforms",
+                                      "data.normalize.",       "data.threads",        "data.prefetch",
+                                      "data.max_bad_share",    "data.fetch",          "data.cache"};
 
 std::vector<SchemaLine> source_lines(const DataConfig& config) {
   Experiment experiment;
@@ -36,6 +39,8 @@ RunData open_run_data(const Experiment& experiment) {
             "training and validation data have different classes ({} and {}); they must be labelled alike",
             data.train->classes().size(), data.val->classes().size());
   data.train->check_labels();
+  data.train = with_cache(std::move(data.train), experiment.data);
+  data.val = with_cache(std::move(data.val), experiment.data);
   return data;
 }
 

@@ -433,6 +433,13 @@ def training(server, s3, root):
     check(local == final_hash(root / "remote"), "training from s3:// gave other weights")
     there = files_of(root / "remote")
     check(keys(s3, "runs/remote/") == there, f"the copy of the run: {sorted(keys(s3, 'runs/remote/'))} and {sorted(there)}")
+    measured = []
+    for run in (root / "remote", "s3://data/runs/remote"):
+        done = subprocess.run([program(), "eval", "-w", run], capture_output=True, text=True, env=env, timeout=200)
+        OUTPUTS.append(done.stdout + done.stderr)
+        check(done.returncode == 0, done.stdout + done.stderr)
+        measured.append(done.stdout)
+    check("mean_iou" in measured[0] and measured[0] == measured[1], f"a run in a bucket is measured otherwise: {measured}")
     # Two ranks on a host with an empty cache: one download of each file.
     server.plan()
     train({**env, "TESSERA_CACHE": str(root / "ranks")}, "data.path=s3://data/cells", f"run.dir={root / 'ranks-run'}", "-p", "ddp", "--ranks", "2", *steps)

@@ -102,7 +102,7 @@ class MdsOutput : public OutputFormat {
 
   std::shared_ptr<const MdsColumns> columns_;
   MdsOptions options_;
-  std::optional<Compression> compression_;
+  std::optional<FileCompression> compression_;
 };
 
 // Shards without an index.
@@ -130,7 +130,7 @@ class PlainOutput : public OutputFormat {
  private:
   SourceType type_;
   Split split_;
-  std::optional<Compression> compression_;
+  std::optional<FileCompression> compression_;
 };
 
 }  // namespace
@@ -145,9 +145,9 @@ void check_output(const OutputOptions& options) {
   TSR_CHECK_USAGE(options.format == "mds" || options.hashes.empty(),
                   "--hash is for --format mds, whose index holds hashes; {} has none", options.format);
   if (!options.compression.empty()) {
-    const Compression compression = parse_compression(options.compression);
+    const FileCompression compression = parse_compression(options.compression);
     TSR_CHECK_USAGE(options.format != "folder", "--compression is for shards; a folder has the files as they are");
-    TSR_CHECK_USAGE(options.format == "mds" || compression.kind == Compression::Kind::kGzip,
+    TSR_CHECK_USAGE(options.format == "mds" || compression.kind == FileCompression::Kind::kGzip,
                     "--compression {}: readers of {} know gz alone", options.compression, options.format);
   }
   TSR_CHECK_USAGE(options.format != "mds" || options.shard_bytes <= std::numeric_limits<uint32_t>::max(),

@@ -6,6 +6,7 @@
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pair_dataset.h"
 #include "data/datasets/sample_list.h"
+#include "data/fetch/fetch_data.h"
 #include "storage/file_tree.h"
 
 namespace tessera {
@@ -22,8 +23,8 @@ fs::path folder_of(const fs::path& root, const std::string& given, const std::st
   const fs::path folder = root / (given.empty() ? usual : given);
   TSR_CHECK(is_folder(folder),
             "no such folder: {}; expected the layout of ADEChallengeData2016 (images/training, annotations/training, ...), set "
-            "data.path or {}",
-            folder.string(), key);
+            "data.path or {}{}",
+            folder.string(), key, fs::exists(root) ? "" : fetch_hint(root));
   return folder;
 }
 

@@ -32,8 +32,8 @@ std::string find_class_mask(const std::string& stem, std::string_view name, cons
   for (const std::string& candidate : by_name(stem, name)) found.push_back(masks.contains(candidate) ? candidate : "");
   std::erase(found, "");
   if (found.empty()) return "";
-  TSR_CHECK(found.size() == 1, "image '{}' has two masks of '{}': {} and {}; remove one", stem, name,
-            masks.at(found[0]).string(), masks.at(found[1]).string());
+  TSR_CHECK(found.size() == 1, "image '{}' has two masks of '{}': {} and {}; remove one", stem, name, masks.at(found[0]),
+            masks.at(found[1]));
   return found[0];
 }
 
@@ -48,29 +48,27 @@ std::set<std::string> masks_among(const FilesByStem& images, const std::vector<s
   return masks;
 }
 
-FilePair match_image(const std::string& stem, const fs::path& image, const FilesByStem& masks,
+FilePair match_image(const std::string& stem, const std::string& image, const FilesByStem& masks,
                      const std::vector<std::string>& classes, std::set<std::string>& used) {
   FilePair pair{stem, image, {}};
   const auto take = [&](const std::string& mask) {
-    if (mask.empty()) return fs::path();
+    if (mask.empty()) return std::string();
     used.insert(mask);
     return masks.at(mask);
   };
   for (const std::string& name : classes) pair.class_masks.push_back(take(find_class_mask(stem, name, masks)));
   pair.class_masks.emplace_back();
   for (const std::string_view name : kIgnoreNames) {
-    const fs::path mask = take(find_class_mask(stem, name, masks));
+    const std::string mask = take(find_class_mask(stem, name, masks));
     TSR_CHECK(mask.empty() || pair.class_masks.back().empty(),
-              "image '{}' has two masks of ignored pixels: {} and {}; remove one", stem, pair.class_masks.back().string(),
-              mask.string());
+              "image '{}' has two masks of ignored pixels: {} and {}; remove one", stem, pair.class_masks.back(), mask);
     if (!mask.empty()) pair.class_masks.back() = mask;
   }
   const auto own =
-      std::find_if(pair.class_masks.begin(), pair.class_masks.end(), [](const fs::path& mask) { return !mask.empty(); });
+      std::find_if(pair.class_masks.begin(), pair.class_masks.end(), [](const std::string& mask) { return !mask.empty(); });
   pair.mask = take(find_mask(stem, masks));
   TSR_CHECK(pair.mask.empty() || own == pair.class_masks.end(),
-            "image '{}' has a mask for all classes, {}, and one of a class, {}; remove one", stem, pair.mask.string(),
-            own->string());
+            "image '{}' has a mask for all classes, {}, and one of a class, {}; remove one", stem, pair.mask, *own);
   if (own == pair.class_masks.end()) pair.class_masks.clear();
   return pair;
 }
@@ -87,9 +85,9 @@ MatchedPairs match_class_masks(const PairFolders& folders, const std::vector<std
   }
   // Where the images lie below the folder of masks, they are none of them.
   std::set<fs::path> are_images;
-  for (const auto& [stem, file] : images.read) are_images.insert(file.lexically_normal());
+  for (const auto& [stem, file] : images.read) are_images.insert(fs::path(file).lexically_normal());
   if (!folders.masks.empty()) masks = files_by_stem(folders.masks, folders.mask_ending, "mask");
-  std::erase_if(masks.read, [&](const auto& mask) { return are_images.contains(mask.second.lexically_normal()); });
+  std::erase_if(masks.read, [&](const auto& mask) { return are_images.contains(fs::path(mask.second).lexically_normal()); });
 
   MatchedPairs matched;
   std::set<std::string> used;
@@ -110,22 +108,22 @@ LabelMap load_class_masks(const Sample& sample, const FilePair& pair, const Labe
   const auto num_classes = static_cast<int>(classes.size());
   if (!pair.mask.empty()) return load_class_channels(pair.stem, pair.mask, rules, num_classes, options);
   if (pair.class_masks.empty() && rules.missing == MissingMask::kError)
-    throw BadSample(pair.stem, "no mask for the image " + pair.image.string());
+    throw BadSample(pair.stem, "no mask for the image " + pair.image);
   LabelMap map(sample.image.height, sample.image.width);
   LabelConfig on_or_off;
   on_or_off.binary = true;
   on_or_off.ignore = rules.ignore;
   for (size_t c = 0; c < pair.class_masks.size(); ++c) {
-    const fs::path& file = pair.class_masks[c];
+    const std::string& file = pair.class_masks[c];
     const bool is_class = c < classes.size();
     if (file.empty()) {
       if (!is_class || rules.missing == MissingMask::kEmpty) continue;
       throw BadSample(pair.stem, fmt::format("no mask of '{}' for the image {}; where a class without a file is not there, set "
                                              "data.labels.missing=empty",
-                                             classes[c], pair.image.string()));
+                                             classes[c], pair.image));
     }
     const LabelMap plane = load_labels(pair.stem, file, on_or_off, 2, options);
-    check_mask_size(sample, plane.size(), pair.image.string(), file.string());
+    check_mask_size(sample, plane.size(), pair.image, file);
     for (size_t i = 0; i < map.labels.size(); ++i) {
       if (map.labels[i] == kIgnoreLabel || plane.labels[i] == 0) continue;
       const bool ignore = !is_class || plane.labels[i] == kIgnoreLabel;

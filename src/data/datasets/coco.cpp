@@ -12,9 +12,11 @@
 #include "data/datasets/coco_files.h"
 #include "data/datasets/coco_outline.h"
 #include "data/datasets/coco_segments.h"
+#include "data/datasets/file_version.h"
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/sample_list.h"
+#include "data/fetch/fetch_data.h"
 #include "storage/file_tree.h"
 
 namespace tessera {
@@ -44,8 +46,8 @@ fs::path json_of(const DataConfig& config, Split split) {
   const fs::path json =
       found ? found->json
             : root / (own.masks.empty() ? fmt::format("annotations/instances_{}2017.json", name_of(split)) : own.masks);
-  TSR_CHECK(is_plain_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON", json.string(),
-            name_of(split));
+  TSR_CHECK(is_plain_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON{}", json.string(),
+            name_of(split), fs::exists(root) ? "" : fetch_hint(root));
   return json;
 }
 
@@ -220,6 +222,13 @@ fs::path CocoDataset::image_file(int64_t index) const {
   const fs::path name = items_.at(static_cast<size_t>(index)).image.file_name;
   if (name.empty()) return {};
   return config_.allow_outside || stays_below(root_, name) ? images_ / name : fs::path();
+}
+
+// Masks are drawn from the JSON file, which a change makes another one for all samples.
+std::string CocoDataset::stored_version(int64_t index) const {
+  const fs::path image = image_file(index);
+  const std::string of_image = image.empty() ? "" : file_version(image), of_json = file_version(json_);
+  return of_image.empty() || of_json.empty() ? "" : of_image + of_json;
 }
 
 Sample CocoDataset::get(int64_t index) const {

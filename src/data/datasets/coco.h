@@ -22,6 +22,7 @@ class CocoDataset : public Dataset {
 
   int64_t size() const override { return static_cast<int64_t>(items_.size()); }
   Sample get(int64_t index) const override;
+  std::string stored_version(int64_t index) const override;
   std::string id(int64_t index) const override { return items_.at(static_cast<size_t>(index)).id; }
   const ClassTable& classes() const override { return classes_; }
   const DataOrigin& origin() const override { return origin_; }

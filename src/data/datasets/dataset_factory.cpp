@@ -8,6 +8,7 @@
 #include "data/datasets/open_records.h"
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
+#include "data/fetch/fetch_data.h"
 #include "storage/place_url.h"
 
 namespace tessera {
@@ -34,6 +35,7 @@ void refuse_url(const DataConfig& config, Split split) {
 DatasetPtr make_dataset(const DataConfig& config, Split split) {
   if (config.type != SourceType::kPairs && !in_shards(config.type)) refuse_label_rules(config);
   if (!in_shards(config.type) && config.type != SourceType::kSynthetic) refuse_url(config, split);
+  fetch_if_asked(config);
   switch (config.type) {
     case SourceType::kPairs: return make_pairs(config, split);
     case SourceType::kAde20k: return make_ade20k(config, split);

@@ -38,7 +38,7 @@ std::optional<RawMask> read_mask(const FilePair& pair, uint64_t max_pixels) {
 
 }  // namespace
 
-void refuse_unmarked_objects(std::span<const FilePair> pairs, const LabelConfig& rules, std::span<const std::string> classes,
+void refuse_unmarked_objects(const PairList& pairs, const LabelConfig& rules, std::span<const std::string> classes,
                              uint64_t max_pixels) {
   if (classes.size() != 2 || rules.binary || !rules.colors.empty()) return;
   const size_t looked_at = std::min(pairs.size(), kMasksLookedAt);

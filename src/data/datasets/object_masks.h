@@ -3,7 +3,7 @@
 #include <string>
 
 #include "config/data_config.h"
-#include "data/datasets/pair_matching.h"
+#include "data/datasets/pair_list.h"
 #include "data/decode/raster.h"
 
 namespace tessera {
@@ -13,7 +13,7 @@ namespace tessera {
 // all of them, and throws UsageError with the keys to set when they hold no value but 0 and that one. A data set that really
 // leaves pixels unlabelled shows its second class in one of them, or says data.labels.ignore. Masks that cannot be read, or
 // that have more than `max_pixels`, have no say.
-void refuse_unmarked_objects(std::span<const FilePair> pairs, const LabelConfig& rules, std::span<const std::string> classes,
+void refuse_unmarked_objects(const PairList& pairs, const LabelConfig& rules, std::span<const std::string> classes,
                              uint64_t max_pixels = kMaxPixels);
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "data/datasets/folder_names.h"
+#include "data/fetch/fetch_data.h"
 #include "storage/file_tree.h"
 
 namespace tessera {
@@ -21,7 +22,7 @@ std::string folder_list(const fs::path& root) {
 fs::path existing_root(const DataConfig& config, const SplitConfig& split) {
   const fs::path root = root_of(config, split);
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and masks");
-  TSR_CHECK(is_folder(root), "data.path: no such folder: {}", root.string());
+  TSR_CHECK(is_folder(root), "data.path: no such folder: {}{}", root.string(), fetch_hint(root));
   return root;
 }
 

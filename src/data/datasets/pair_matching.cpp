@@ -19,9 +19,9 @@ namespace {
 // Other names say nothing; the format of a file is found by its first bytes.
 constexpr std::array<std::string_view, 12> kExtensions = {".jpg",  ".jpeg", ".png", ".tif", ".tiff", ".bmp",
                                                           ".webp", ".jp2",  ".j2k", ".jpx", ".npy",  ".dcm"};
-// What a mask's name has behind its image's. _L is CamVid's.
-constexpr std::array<std::string_view, 11> kMaskEndings = {
-    "", "_mask", "_label", "_seg", "_segmentation", "-mask", "_masks", "_labels", "_gt", "_GT", "_L"};
+// What a mask's name has behind its image's. _L and _P are CamVid's.
+constexpr std::array<std::string_view, 12> kMaskEndings = {
+    "", "_mask", "_label", "_seg", "_segmentation", "-mask", "_masks", "_labels", "_gt", "_GT", "_L", "_P"};
 // Files that lie beside images and are none; nobody misses them.
 constexpr std::array<std::string_view, 14> kCompanions = {"",     ".txt",  ".md",   ".json", ".xml", ".csv", ".tsv",
                                                           ".yml", ".yaml", ".html", ".db",   ".ini", ".lst", ".log"};
@@ -29,17 +29,19 @@ constexpr std::string_view kOme = ".ome";
 constexpr size_t kNamesShown = 3;
 constexpr size_t kAnnotationStart = 4096;  // bytes: the list of shapes begins after a version and some flags
 
-std::string extension_of(const fs::path& file) {
-  const std::string name = lower(file.filename().string());
+// Of the last part of a name, in small letters: ".png"; a name that begins with its only dot has none.
+std::string extension_of(std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);
+  const std::string small = lower(name);
   for (const std::string_view two : {".nii.gz", ".ome.zarr"}) {
-    if (name.ends_with(two)) return std::string(two);
+    if (small.ends_with(two)) return std::string(two);
   }
-  return lower(file.extension().string());
+  const size_t dot = small.rfind('.');
+  return dot == std::string::npos || dot == 0 ? "" : small.substr(dot);
 }
 
-std::string stem_below(const fs::path& folder, const fs::path& file, const std::string& extension) {
-  const std::string name = file.lexically_relative(folder).generic_string();
-  return name.substr(0, name.size() - extension.size());
+bool is_image_extension(std::string_view extension) {
+  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
 std::string unread_text(const FolderFiles& files) {
@@ -56,32 +58,35 @@ bool is_annotation(const fs::path& mask) {
 
 FilesByStem annotations_by_stem(const fs::path& folder, const FilesByStem& images) {
   FilesByStem found;
-  for (const fs::path& file : files_below(folder)) {
-    if (!is_annotation(file)) continue;
-    const std::string stem = stem_below(folder, file, ".json");
+  const std::string root = (folder / "").string();
+  for (const std::string& name : names_below(folder)) {
+    if (!is_annotation(name)) continue;
+    const std::string stem = name.substr(0, name.size() - extension_of(name).size());
     if (!images.contains(stem)) continue;  // of a project, of another tool
-    if (found.empty() && !looks_like_labelme(start_of_file(file, kAnnotationStart))) return {};
-    found.emplace(stem, file);
+    if (found.empty() && !looks_like_labelme(start_of_file(root + name, kAnnotationStart))) return {};
+    found.emplace(stem, root + name);
   }
   return found;
 }
 
 FolderFiles files_by_stem(const fs::path& folder, const std::string& ending, std::string_view what) {
   FolderFiles found;
-  for (const fs::path& file : files_below(folder)) {
-    const std::string extension = extension_of(file);
-    std::string stem = stem_below(folder, file, extension);
+  const std::string root = (folder / "").string();
+  for (const std::string& name : names_below(folder)) {
+    const std::string extension = extension_of(name);
+    std::string stem = name.substr(0, name.size() - extension.size());
     if (!stem.ends_with(ending)) continue;
     stem.resize(stem.size() - ending.size());
-    if (!is_image_file(file)) {
+    if (!is_image_extension(extension)) {
       if (std::find(kCompanions.begin(), kCompanions.end(), extension) != kCompanions.end()) continue;
       found.unread_stems.insert(stem);
       ++found.unread[extension];
       continue;
     }
-    const auto [place, is_new] = found.read.emplace(stem, file);
-    TSR_CHECK(is_new, "two {}s have the stem '{}': {} and {}; remove or rename one", what, stem, place->second.string(),
-              file.string());
+    const size_t known = found.read.size();
+    const auto place = found.read.try_emplace(found.read.end(), stem, root + name);  // the names are nearly in order
+    TSR_CHECK(found.read.size() > known, "two {}s have the stem '{}': {} and {}; remove or rename one", what, stem,
+              place->second, root + name);
   }
   TSR_CHECK(!found.read.empty(), "no {}s below {}: expected files ending in {}{}{}", what, folder.string(),
             ending.empty() ? "" : ending + " and ", image_extensions(),
@@ -94,7 +99,7 @@ std::string first_names(const FilesByStem& files) {
   size_t shown = 0;
   for (const auto& [stem, file] : files) {
     if (shown++ == kNamesShown) return text + ", ...";
-    text += (text.empty() ? "" : ", ") + file.filename().string();
+    text += (text.empty() ? "" : ", ") + file.substr(file.rfind('/') + 1);
   }
   return text;
 }
@@ -108,21 +113,24 @@ std::string without_ome(const std::string& stem) {
 
 }  // namespace
 
+// All candidates begin alike, so those that are there lie together among the sorted masks.
 std::string find_mask(const std::string& stem, const FilesByStem& masks) {
-  std::set<std::string> candidates;
-  for (std::string_view ending : kMaskEndings) {
-    candidates.insert(stem + std::string(ending));
-    candidates.insert(without_ome(stem) + std::string(ending));
-    candidates.insert(without_ome(stem) + std::string(ending) + std::string(kOme));
+  const std::string beginning = without_ome(stem);
+  const bool is_ome = beginning.size() < stem.size();
+  const auto is_ending = [](std::string_view text) {
+    return std::find(kMaskEndings.begin(), kMaskEndings.end(), text) != kMaskEndings.end();
+  };
+  const auto found_end = masks.end();
+  auto found = found_end;
+  for (auto mask = masks.lower_bound(beginning); mask != found_end && mask->first.starts_with(beginning); ++mask) {
+    const std::string_view rest = std::string_view(mask->first).substr(beginning.size());
+    const bool fits = is_ending(rest) || (rest.ends_with(kOme) && is_ending(rest.substr(0, rest.size() - kOme.size()))) ||
+                      (is_ome && rest.starts_with(kOme) && is_ending(rest.substr(kOme.size())));
+    if (!fits) continue;
+    TSR_CHECK(found == found_end, "image '{}' has two masks: {} and {}; remove one", stem, found->second, mask->second);
+    found = mask;
   }
-  std::string found;
-  for (const std::string& candidate : candidates) {
-    if (!masks.contains(candidate)) continue;
-    TSR_CHECK(found.empty(), "image '{}' has two masks: {} and {}; remove one", stem, masks.at(found).string(),
-              masks.at(candidate).string());
-    found = candidate;
-  }
-  return found;
+  return found == found_end ? "" : found->first;
 }
 
 namespace {
@@ -185,14 +193,14 @@ std::string image_extensions() {
 }
 
 bool is_image_file(const fs::path& path) {
-  const std::string extension = lower(path.extension().string());
-  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+  return is_image_extension(extension_of(path.native()));
 }
 
 bool has_both(std::span<const fs::path> files) {
   FilesByStem images;
   for (const fs::path& file : files) {
-    if (is_image_file(file)) images.emplace(fs::path(file).replace_extension().generic_string(), file);
+    const std::string name = file.generic_string(), extension = extension_of(name);
+    if (is_image_extension(extension)) images.emplace(name.substr(0, name.size() - extension.size()), name);
   }
   const auto annotation = std::find_if(files.begin(), files.end(), [&](const fs::path& file) {
     return is_annotation(file) && images.contains(fs::path(file).replace_extension().generic_string());
@@ -223,7 +231,7 @@ MatchedPairs match_pairs(const PairFolders& folders) {
   for (const auto& [stem, image] : images.read) {
     const std::string mask = find_mask(stem, masks.read);
     if (!mask.empty()) used.insert(mask);
-    matched.pairs.push_back({stem, image, mask.empty() ? fs::path() : masks.read.at(mask)});
+    matched.pairs.push_back({stem, image, mask.empty() ? std::string() : masks.read.at(mask)});
   }
   TSR_CHECK(!used.empty() || folders.masks.empty() || folders.other_masks,
             "no image in {} has a mask in {}: images are named {}; masks {}. A mask has its image's name, with any extension, "

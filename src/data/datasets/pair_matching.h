@@ -11,13 +11,14 @@
 namespace tessera {
 
 // An image file with its mask file; the stem is the image's path below its folder, without extension, '/' between parts.
+// Texts, not paths, which need many times the memory.
 struct FilePair {
   std::string stem;
-  fs::path image;
-  fs::path mask;  // empty: there is none
+  std::string image;
+  std::string mask;  // empty: there is none
   // Of classes that overlap, each with a file of its own: one for each class and one of ignored pixels, empty where there is
   // none; see class_masks.h.
-  std::vector<fs::path> class_masks = {};
+  std::vector<std::string> class_masks = {};
 };
 
 // Where the files of a split lie and what of their names is not the sample's.
@@ -40,7 +41,7 @@ struct MatchedPairs {
 // has no image files, when nothing matches at all (unless `other_masks`), and when two files claim one stem.
 MatchedPairs match_pairs(const PairFolders& folders);
 
-using FilesByStem = std::map<std::string, fs::path>;
+using FilesByStem = std::map<std::string, std::string>;  // the stem and the whole path
 
 // The files of a folder that count, and those that look like pictures of a format that is not read.
 struct FolderFiles {

@@ -15,6 +15,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kMostSizes = 200'000;
+
 // Names that differ for files that differ: the real path of a folder is asked for once, whatever it holds.
 class RealNames {
  public:
@@ -68,7 +70,9 @@ bool same_bytes(const fs::path& a, const fs::path& b) {
 class Copies {
  public:
   Copies(const Dataset& train, int64_t max_files) : train_(train), files_left_(max_files) {
-    for (int64_t i = 0; i < train.size(); ++i) {
+    // Each is one question to the file system, which of a network takes its time: of very many files some are asked, evenly.
+    const int64_t stride = (train.size() + kMostSizes - 1) / kMostSizes;
+    for (int64_t i = 0; i < train.size(); i += stride) {
       const fs::path file = train.image_file(i);
       const uintmax_t size = file.empty() ? 0 : size_of_file(file).value_or(0);
       if (size > 0) by_size_[size].push_back({i, std::nullopt});
@@ -103,14 +107,18 @@ class Copies {
 
 std::vector<SharedFile> shared_files(const Dataset& train, const Dataset& val, int64_t max_files) {
   RealNames names;
-  std::unordered_map<std::string, int64_t> trained;
-  for (int64_t i = 0; i < train.size(); ++i) trained.emplace(names.of(train.image_file(i)), i);
-  trained.erase("");
+  const auto hash_of = [](const std::string& name) { return XXH3_64bits(name.data(), name.size()); };
+  std::unordered_map<uint64_t, int64_t> trained;  // by hash: the names of a million files would take more than the data set
+  for (int64_t i = 0; i < train.size(); ++i) {
+    if (const std::string name = names.of(train.image_file(i)); !name.empty()) trained.emplace(hash_of(name), i);
+  }
   Copies copies(train, max_files);
   std::vector<SharedFile> shared;
   for (int64_t i = 0; i < val.size(); ++i) {
     const fs::path file = val.image_file(i);
-    if (const auto same = trained.find(names.of(file)); same != trained.end()) {
+    const std::string name = names.of(file);
+    const auto same = name.empty() ? trained.end() : trained.find(hash_of(name));
+    if (same != trained.end() && names.of(train.image_file(same->second)) == name) {
       shared.push_back({train.id(same->second), val.id(i), false});
     } else if (const auto copy = copies.of(file)) {
       shared.push_back({train.id(*copy), val.id(i), true});

@@ -30,7 +30,7 @@ std::shared_ptr<const MdsShardFile> open_mds_shard(FileStore& store, const MdsSh
   Blob file = store.open(stored.name, {static_cast<int64_t>(stored.bytes), stored.hashes});
   check_hashes(name, file.bytes, one_of(stored.hashes));
   if (shard.zip) {
-    const Compression compression = parse_compression(shard.options.compression);
+    const FileCompression compression = parse_compression(shard.options.compression);
     file = make_scratch(shard.raw.bytes, [&](std::span<uint8_t> content) {
       decompress(compression.kind, file.bytes, content, name);
       if (stored.hashes.empty()) check_hashes(name, content, one_of(shard.raw.hashes));
