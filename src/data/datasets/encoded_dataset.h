@@ -15,6 +15,10 @@ class EncodedDataset : public Dataset {
   const ClassTable& classes() const override { return classes_; }
   const DataOrigin& origin() const override { return origin_; }
 
+  // How `get` reads what `encoded` gives, for who does that in parts.
+  const LabelConfig& rules() const { return rules_; }
+  const DecodeOptions& options() const { return options_; }
+
  protected:
   ClassTable classes_;
   LabelConfig rules_;
