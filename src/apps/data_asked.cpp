@@ -32,7 +32,7 @@ AskedData::AskedData(const ConfigArguments& arguments)
     config = default_config(experiment.data.labels.multi);
     if (experiment.data.type == SourceType::kPairs) {
       experiment = load_experiment(config, overrides);
-    } else if (experiment.data.classes.empty()) {
+    } else if (experiment.data.classes.empty() && !names_given) {
       overrides.emplace_back("data.classes=[]");  // those of that config are for pairs
     }
   }

@@ -76,13 +76,13 @@ std::string first_ids(const std::vector<SampleFault>& faults) {
   return name_list(ids);
 }
 
-void print_group(const FaultGroup& group, const CheckedSplit& checked, const std::vector<Finding>& findings,
+void print_group(const FaultGroup& group, const CheckedSplit& checked, const std::map<std::string, FoundFault>& found,
                  const DataAdvice& advice, bool all) {
-  const std::string kind = fault_name(*checked.survey, findings, group.faults[0].id);
   if (all || group.faults.size() <= kShownSingly) {
-    for (const SampleFault& fault : group.faults)
-      fmt::print("  {}: {} [{}]\n", printable(fault.id), printable(fault.reason),
-                 fault_name(*checked.survey, findings, fault.id));
+    for (const SampleFault& fault : group.faults) {
+      const FoundFault& more = found.at(fault.id);
+      fmt::print("  {}: {} [{}]\n", printable(fault.id), printable(more.detail), more.kind);
+    }
     return;
   }
   const std::string what = group.about_values && advice.masks.masks > 0
@@ -90,13 +90,14 @@ void print_group(const FaultGroup& group, const CheckedSplit& checked, const std
                                              checked.survey->data->classes().size() - 1)
                                : printable(group.faults[0].reason);
   fmt::print("  {}: {} of {} samples; first {}: {} [{}]\n", what, group.faults.size(), checked.report.checked,
-             std::min(group.faults.size(), kNamesShown), first_ids(group.faults), kind);
+             std::min(group.faults.size(), kNamesShown), first_ids(group.faults), found.at(group.faults[0].id).kind);
 }
 
 void print_report(const CheckedSplit& checked, const std::vector<Finding>& findings, const DataAdvice& advice, bool all) {
   const DataReport& report = checked.report;
   fmt::print("{}: {} samples, {} unusable\n", name_of(checked.survey->split), report.checked, report.faults.size());
-  for (const FaultGroup& group : group_faults(report.faults)) print_group(group, checked, findings, advice, all);
+  const std::map<std::string, FoundFault> found = found_faults(*checked.survey, findings);
+  for (const FaultGroup& group : group_faults(report.faults)) print_group(group, checked, found, advice, all);
   print_findings(*checked.survey, findings, all);
 }
 

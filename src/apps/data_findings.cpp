@@ -41,14 +41,15 @@ std::vector<Finding> findings_without_secrets(std::vector<Finding> findings) {
   return findings;
 }
 
-std::string fault_name(const Survey& survey, const std::vector<Finding>& findings, const std::string& id) {
+std::map<std::string, FoundFault> found_faults(const Survey& survey, const std::vector<Finding>& findings) {
+  std::map<std::string, FoundFault> faults;
   for (const Finding& finding : findings) {
     if (finding.split != survey.split) continue;
     for (const FoundSample& sample : finding.samples) {
-      if (sample.id == id && !is_usable(survey, sample)) return std::string(finding_facts(finding.kind).name);
+      if (!is_usable(survey, sample)) faults[sample.id] = {std::string(finding_facts(finding.kind).name), sample.detail};
     }
   }
-  return std::string(finding_facts(FindingKind::kUnusable).name);
+  return faults;
 }
 
 void print_findings(const Survey& survey, const std::vector<Finding>& findings, bool all) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -11,8 +12,13 @@ namespace tessera {
 // What was found, without secrets in any text.
 std::vector<Finding> findings_without_secrets(std::vector<Finding> findings);
 
-// The kind of fault of each sample that cannot be used, by its index in the split.
-std::string fault_name(const Survey& survey, const std::vector<Finding>& findings, const std::string& id);
+// Why a sample cannot be used: the name of the kind of fault, and the reason with what was found out about it.
+struct FoundFault {
+  std::string kind, detail;
+};
+
+// Of each sample of the split that cannot be used, by its name.
+std::map<std::string, FoundFault> found_faults(const Survey& survey, const std::vector<Finding>& findings);
 
 // A line for each finding of the split about samples that can be used, or about the split: "  warning: ID: DETAIL [kind]". Of
 // more than a few samples the first ones are named; all: each by itself.

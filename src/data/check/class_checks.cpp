@@ -157,7 +157,9 @@ void check_classes(const CheckInput& input, std::vector<Finding>& findings) {
   find_offset(splits, input.config, findings);
   for (const Counted& one : splits) {
     find_imbalance(one, findings);
-    find_undeclared(one, input.config, findings);
+    const bool told = std::any_of(findings.begin(), findings.end(),
+                                  [](const Finding& finding) { return finding.kind == FindingKind::kUndeclaredIgnore; });
+    if (!told) find_undeclared(one, input.config, findings);  // one setting is for all splits
   }
 }
 

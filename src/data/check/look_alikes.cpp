@@ -13,7 +13,7 @@ constexpr int kMostBits = 7, kBands = 8;
 constexpr double kAlike = 0.992;
 // Where thousands of pictures have one byte in common (frames of one camera) each is compared with those next to it, in the
 // order of their hashes: so the time stays bounded, and equal hashes still meet.
-constexpr size_t kMostCompared = 1024;
+constexpr size_t kMostCompared = 256;
 
 }  // namespace
 

@@ -67,7 +67,7 @@ TEST(LookAlikes, ManyOfOneHashStayBoundedAndNullsAreAlikeToNone) {
   all[5] = nullptr;
   const auto found = find_look_alikes(all);
   EXPECT_GE(found.size(), 2998U);
-  EXPECT_LE(found.size(), 3000U * 1024);
+  EXPECT_LE(found.size(), 3000U * 256);
   for (const LookAlike& pair : found) ASSERT_TRUE(pair.first < pair.second && pair.first != 5 && pair.second != 5);
 }
 

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/plural.h"
 #include "core/printable.h"
+#include "data/datasets/coco_files.h"
 #include "data/datasets/pair_layout.h"
 
 namespace tessera {
@@ -48,6 +49,14 @@ std::vector<std::string> manifest_keys(const DataConfig& config, Split split, co
     const LayoutPart& part = layout.part(split);
     if (own.images.empty() && !part.images.empty()) keys.push_back(prefix + "images=" + below(layout.root, part.images));
     if (own.masks.empty() && !part.masks.empty()) keys.push_back(prefix + "masks=" + below(layout.root, part.masks));
+  }
+  // A val that was held out of train lies where train does.
+  const fs::path root = root_of(config, own);
+  if (config.type == SourceType::kCoco && own.masks.empty() && split == Split::kVal && !find_coco_files(root, split)) {
+    if (const auto train = find_coco_files(root, Split::kTrain); train && !train->image_folders.empty()) {
+      keys.push_back(prefix + "images=" + below(root, train->image_folders.front()));
+      keys.push_back(prefix + "masks=" + below(root, train->json));
+    }
   }
   keys.push_back(prefix + "list=" + fs::absolute(file).string());
   return keys;
