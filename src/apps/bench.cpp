@@ -172,6 +172,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   });
   add_bench_eval(*command);
   add_bench_load(*command);
+  add_bench_data(*command);
 }
 
 }  // namespace tessera

@@ -1,6 +1,8 @@
 #include "apps/command.h"
 #include "apps/data_browse.h"
 #include "apps/data_check.h"
+#include "apps/data_convert.h"
+#include "apps/data_show.h"
 #include "apps/data_stats.h"
 #include "apps/output_file.h"
 #include "core/error.h"
@@ -123,6 +125,8 @@ void add_data(CLI::App& app, int& exit_code) {
     sub->add_flag("-0,--null", arguments->nuls, "end each by a NUL instead, the names as they are");
     sub->callback([a = arguments] { list(*a); });
   }
+  add_data_convert(*command);
+  add_data_show(*command);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "data/datasets/coco_files.h"
 #include "data/datasets/dataset_factory.h"
+#include "data/datasets/open_records.h"
 
 namespace tessera {
 namespace {
@@ -37,6 +38,7 @@ AskedData::AskedData(const ConfigArguments& arguments)
     }
   }
   if (!sets(overrides, "data.type")) take_coco();
+  if (!sets(overrides, "data.type")) take_records();
 }
 
 std::string AskedData::run_name() const {
@@ -55,6 +57,17 @@ void AskedData::take_coco() {
     for (const char* key : kCocoKeys) overrides.emplace_back(key);
     experiment = load_experiment(config, overrides);
   }
+}
+
+// Where a card or an index says that samples lie in shards.
+void AskedData::take_records() {
+  const DataConfig& data = experiment.data;
+  if (data.type != SourceType::kPairs || data.path.empty()) return;
+  const std::vector<std::string> keys = record_keys(data.path);
+  for (const std::string& key : keys) {
+    if (!sets(overrides, key.substr(0, key.find('=')))) overrides.push_back(key);
+  }
+  if (!keys.empty()) experiment = load_experiment(config, overrides);
 }
 
 }  // namespace tessera

@@ -21,6 +21,7 @@ struct AskedData {
 
  private:
   void take_coco();
+  void take_records();
 };
 
 }  // namespace tessera

@@ -185,7 +185,7 @@ std::vector<std::string> write_manifests(const std::string& name, const DataConf
     write_file(file, manifest_text(*one.survey, findings));
     const std::vector<std::string> own = manifest_keys(config, one.survey->split, file);
     if (own.empty())
-      log_warn("{}: no keys can name the folders of this layout beside a list; copy what it names, or give the folders by hand",
+      log_warn("{}: no key makes training use it: this source takes no list, or its folders have names that keys cannot give",
                file);
     keys.insert(keys.end(), own.begin(), own.end());
   }

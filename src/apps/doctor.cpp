@@ -4,8 +4,10 @@
 
 #include "apps/command.h"
 #include "core/cpu_budget.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "infer/environment.h"
+#include "storage/aws_settings.h"
 #include "tensor/device.h"
 #include "tensor/prepare_cpu.h"
 
@@ -30,6 +32,19 @@ std::string describe_budget(const CpuBudget& budget) {
   if (budget.allowed < budget.online) text += fmt::format(", {} of them for this process", budget.allowed);
   if (budget.quota) text += fmt::format(", a quota of {:.3g}", *budget.quota);
   return text;
+}
+
+// Who asks for files in buckets, and where; not with what.
+std::string describe_buckets(BucketSettings (*settings_for)(const UserSettings&)) {
+  try {
+    const BucketSettings settings = settings_for(settings_of_user());
+    const std::string who =
+        settings.is_signed() ? "signed with the credentials of " + settings.source : "not signed, as no credentials are set";
+    return fmt::format("{}; region {}{}", who, settings.region,
+                       settings.endpoint.empty() ? "" : ", endpoint " + settings.endpoint);
+  } catch (const Error& e) {
+    return e.what();
+  }
 }
 
 void examine() {
@@ -58,6 +73,8 @@ void examine() {
   line("disk", fmt::format("{:.1f} GB free here, {}", static_cast<double>(space.available) / 1e9,
                            why.empty() ? "writable" : "not writable: " + why));
   line("ports", port_check());
+  line("s3://", describe_buckets(s3_settings));
+  line("gs://", describe_buckets(google_settings));
 }
 
 }  // namespace

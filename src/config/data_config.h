@@ -7,11 +7,16 @@
 
 namespace tessera {
 
-enum class SourceType { kPairs, kAde20k, kCoco, kSynthetic };
+enum class SourceType { kPairs, kAde20k, kCoco, kSynthetic, kMds, kTfrecord, kTar };
 template <>
 struct EnumNames<SourceType> {
-  static constexpr std::array<std::string_view, 4> names = {"pairs", "ade20k", "coco", "synthetic"};
+  static constexpr std::array<std::string_view, 7> names = {"pairs", "ade20k", "coco", "synthetic", "mds", "tfrecord", "tar"};
 };
+
+// Types whose samples lie in shards, files of many samples each.
+inline bool in_shards(SourceType type) {
+  return type == SourceType::kMds || type == SourceType::kTfrecord || type == SourceType::kTar;
+}
 
 enum class MissingMask { kError, kEmpty };
 template <>
@@ -115,6 +120,49 @@ void describe(V& v, SyntheticConfig& c) {
   v.field("seed", c.seed, "image i is a function of (seed, split, i)", at_least(0));
 }
 
+// Samples in shards.
+struct RecordsConfig {
+  std::string image = {};
+  std::string labels = {};
+  std::string id = {};
+  int64_t shuffle_block = 16384;
+  int64_t predownload = 0;
+  friend bool operator==(const RecordsConfig&, const RecordsConfig&) = default;
+};
+template <class V>
+void describe(V& v, RecordsConfig& c) {
+  v.field("image", c.image, "column (mds), feature (tfrecord) or ending (tar) of images; empty: found by its usual names");
+  v.field("labels", c.labels, "the same of masks");
+  v.field("id", c.id, "the same of what a sample is called");
+  v.field("shuffle_block", c.shuffle_block,
+          "samples of whole shards that are mixed with one another: more mixes better, fewer need fewer shards at a time; 0: "
+          "all of the data set",
+          at_least(0));
+  v.field("predownload", c.predownload, "samples ahead whose shards are fetched meanwhile; 0: those of 8 batches", at_least(0));
+}
+
+// Files that lie elsewhere: data.path is a URL.
+struct RemoteConfig {
+  std::string cache;
+  std::string cache_limit = "100GB";
+  int64_t timeout = 60;
+  int64_t retries = 8;
+};
+template <class V>
+void describe(V& v, RemoteConfig& c) {
+  v.field("cache", c.cache,
+          "folder where fetched files are kept, for all jobs of the host; empty: data/ in the folder of downloaded weights");
+  v.field(
+      "cache_limit", c.cache_limit,
+      "bytes that this folder may have, as 100GB or 512MiB; those unused for longest are removed. The lowest of the jobs that "
+      "share it counts");
+  v.field("timeout", c.timeout,
+          "seconds for a connection, and without a kilobyte per second, before a transfer is taken for broken",
+          between(1, 86400));
+  v.field("retries", c.retries, "further tries of a transfer that broke or was refused by a busy server, with growing pauses",
+          between(0, 1000));
+}
+
 enum class NormalizeMode { kAuto, kFixed, kPerImage, kPercentile, kRange };
 template <>
 struct EnumNames<NormalizeMode> {
@@ -194,6 +242,8 @@ struct DataConfig {
   LabelConfig labels;
   CocoConfig coco;
   SyntheticConfig synthetic;
+  RecordsConfig records;
+  RemoteConfig remote;
   NormalizeConfig normalize;
   int64_t threads = 0;
   int64_t prefetch = 4;
@@ -221,6 +271,8 @@ void describe(V& v, DataConfig& c) {
   v.group("labels", c.labels, "mask values to classes");
   v.group("coco", c.coco, "for type coco");
   v.group("synthetic", c.synthetic, "for type synthetic");
+  v.group("records", c.records, "for types mds, tfrecord and tar");
+  v.group("remote", c.remote, "where data.path is a URL: s3://, gs://, http(s)://; docs/storage.md");
   v.group("normalize", c.normalize, "pixel values to network input");
   v.field("threads", c.threads,
           "threads of each rank that read and decode, in every command; 0: the CPUs that mask and quota grant, divided by the "

@@ -21,7 +21,8 @@ void make_data_places_absolute(Experiment& experiment) {
     const bool secret = std::any_of(secrets.begin(), secrets.end(), [&](const SecretText& text) { return text.key == key; });
     std::error_code error;
     const std::filesystem::path absolute = std::filesystem::absolute(place, error);
-    if (!place.empty() && !secret && !error) place = absolute.lexically_normal().string();
+    const bool is_url = place.find("://") != std::string::npos;
+    if (!place.empty() && !secret && !is_url && !error) place = absolute.lexically_normal().string();
   };
   make_absolute("data.path", experiment.data.path);
   make_absolute("data.train.path", experiment.data.train.path);

@@ -23,6 +23,13 @@ TEST(DataPlaces, RelativeOnesBecomeThoseOfThisFolder) {
   EXPECT_EQ(unset.data.val.path, "");
 }
 
+TEST(DataPlaces, UrlsStayAsTheyAre) {
+  Experiment e = load_experiment("", {"data.path=s3://bucket/cells/", "data.val.path=https://host/val"});
+  make_data_places_absolute(e);
+  EXPECT_EQ(e.data.path, "s3://bucket/cells/");
+  EXPECT_EQ(e.data.val.path, "https://host/val");
+}
+
 TEST(DataPlaces, AListBesideTheDataStaysAsItIsWritten) {
   const testing::TempFolder folder;
   const std::string here = std::filesystem::current_path().string(), own = "data_places_test_list.txt";

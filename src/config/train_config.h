@@ -191,6 +191,7 @@ struct EnumNames<RunPermissions> {
 struct RunConfig {
   std::string dir;
   std::string name;
+  std::string upload;
   RunPermissions permissions = RunPermissions::kAuto;
   Duration log_every = Duration::batches(10);
   bool tensorboard = true;
@@ -200,6 +201,10 @@ template <class V>
 void describe(V& v, RunConfig& c) {
   v.field("dir", c.dir, "folder of the run; default: runs/<name>");
   v.field("name", c.name, "a name below runs/; default: the config file's name");
+  v.field(
+      "upload", c.upload,
+      "s3://BUCKET/FOLDER or gs://BUCKET/FOLDER: the run's folder is copied there, below its own name, while it runs; --resume "
+      "fetches it where it is newer than what is here; docs/storage.md");
   v.field("permissions", c.permissions,
           "who may read the run: private: you alone; group: your group too; umask: whoever your umask lets; auto: private, but "
           "group below a folder that is set-group-ID, and umask below one with an access control list for new files");

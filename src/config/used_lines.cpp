@@ -17,6 +17,8 @@ bool group_is_used(const SchemaLine& group, const Experiment& e, bool untouched)
   if (key.starts_with(model) && key.find('.', model.size()) == std::string::npos) return key == model + e.model.name;
   if (key == "data.coco") return e.data.type == SourceType::kCoco;
   if (key == "data.synthetic") return e.data.type == SourceType::kSynthetic;
+  if (key == "data.records") return in_shards(e.data.type);
+  if (key == "data.remote") return e.data.path.find("://") != std::string::npos || !untouched;
   if (key == "data.normalize") return true;  // what every network depends on
   if (key == "train.mixup") return e.train.mixup.chance() > 0;
   if (key == "train.cutmix") return e.train.cutmix.chance() > 0;

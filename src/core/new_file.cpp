@@ -82,6 +82,11 @@ void NewFile::write(std::span<const uint8_t> content) {
   TSR_CHECK(put_all(file_, content), "cannot write {} ({} bytes): {}", printable(target_.string()), content.size(), reason());
 }
 
+void NewFile::reserve(uint64_t bytes) {
+  TSR_CHECK(::ftruncate(file_.get(), static_cast<off_t>(bytes)) == 0, "cannot write {} ({} bytes): {}",
+            printable(target_.string()), bytes, reason());
+}
+
 void NewFile::move_to_target() {
   struct stat old {};
   if (::lstat(target_.c_str(), &old) == 0 && S_ISREG(old.st_mode) && old.st_uid == ::geteuid())

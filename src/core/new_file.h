@@ -26,6 +26,9 @@ class NewFile {
 
   void write(std::span<const uint8_t> content);
 
+  // Gives it its length before its content comes, for others to see. What is written then fills it from its beginning.
+  void reserve(uint64_t bytes);
+
   // Flushes it to the disk and puts it in the place of `target`. Where a file of this user's was there, its permissions stay.
   void move_to_target();
 

@@ -35,8 +35,11 @@ class EvalSamples {
   bool at_original() const { return at_original_; }  // predictions are compared at the size of the original
 
  private:
+  void ask_ahead(int64_t index) const;
+
   DatasetPtr dataset_;
   Pipeline pipeline_;
+  bool in_shards_;
   bool at_original_;
   uint64_t seed_;
 };

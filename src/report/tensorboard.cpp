@@ -8,11 +8,11 @@
 #include <ctime>
 
 #include "core/clock.h"
-#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host_name.h"
 #include "core/log.h"
+#include "core/tfrecord_frame.h"
 #include "report/events.pb.h"
 
 namespace tessera {
@@ -31,22 +31,6 @@ std::FILE* open_new(std::filesystem::path& path, Access access) {
     path = fmt::format("{}.{}", stem, n);
   }
   return nullptr;
-}
-
-template <class Integer>
-void put_little_endian(std::string& out, Integer value) {
-  for (size_t i = 0; i < sizeof(value); ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xFFU));
-}
-
-// TFRecord: length, its checksum, the data, its checksum.
-std::string frame(const std::string& data) {
-  std::string record;
-  record.reserve(data.size() + 16);
-  put_little_endian(record, static_cast<uint64_t>(data.size()));
-  put_little_endian(record, mask_crc32c(crc32c(std::string_view(record).substr(0, 8))));
-  record += data;
-  put_little_endian(record, mask_crc32c(crc32c(std::string_view(data))));
-  return record;
 }
 
 events::Event event_at(int64_t step) {
@@ -116,7 +100,8 @@ void TensorBoardWriter::text(std::string_view tag, std::string_view markdown, in
 }
 
 void TensorBoardWriter::append(const std::string& event) {
-  const std::string record = frame(event);
+  std::string record;
+  put_tfrecord(record, event);
   const std::lock_guard lock(mutex_);
   TSR_CHECK(std::fwrite(record.data(), 1, record.size(), file_.get()) == record.size(), "cannot write {}: {}", path_.string(),
             std::strerror(errno));

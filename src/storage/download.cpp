@@ -1,7 +1,5 @@
 #include "storage/download.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -10,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -18,6 +15,7 @@
 #include "core/log.h"
 #include "core/new_file.h"
 #include "core/progress_bar.h"
+#include "storage/curl_setup.h"
 
 namespace tessera {
 namespace {
@@ -30,20 +28,9 @@ constexpr std::array<long, 7> kBusy{408, 425, 429, 500, 502, 503, 504};
 constexpr std::array<CURLcode, 8> kCut{CURLE_PARTIAL_FILE,       CURLE_RECV_ERROR, CURLE_SEND_ERROR,   CURLE_GOT_NOTHING,
                                        CURLE_OPERATION_TIMEDOUT, CURLE_HTTP2,      CURLE_HTTP2_STREAM, CURLE_SSL_CONNECT_ERROR};
 constexpr double kGigabyte = 1e9, kMostGigabytes = 20;
-// Debian's libcurl knows Debian's place; a bundled one meets other systems.
-constexpr std::array<const char*, 4> kCertificates{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-                                                   "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 
 fs::path mark_of(const fs::path& partial) {
   return partial.string() + ".mark";
-}
-
-// The certificates to trust: the user's own choice, else the first place that this system has.
-std::string certificates() {
-  if (const char* own = std::getenv("SSL_CERT_FILE"); own != nullptr && *own != '\0') return own;
-  const auto found =
-      std::find_if(kCertificates.begin(), kCertificates.end(), [](const char* file) { return fs::exists(file); });
-  return found == kCertificates.end() ? "" : *found;
 }
 
 template <class Values, class Value>
@@ -86,15 +73,7 @@ class Transfer {
     }
     set(CURLOPT_FOLLOWLOCATION, 1L);
     set(CURLOPT_MAXREDIRS, kMostRedirects);
-#if LIBCURL_VERSION_NUM >= 0x075500
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_REDIR_PROTOCOLS_STR, secure_ ? "https" : "http,https");
-#else
-    set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-    set(CURLOPT_REDIR_PROTOCOLS, static_cast<long>(CURLPROTO_HTTPS | (secure_ ? 0 : CURLPROTO_HTTP)));
-#endif
-    set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_USERAGENT, "tessera");
+    prepare_curl(curl_.get(), secure_);
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
     set(CURLOPT_LOW_SPEED_LIMIT, 1L);
     set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
@@ -103,7 +82,6 @@ class Transfer {
     set(CURLOPT_HEADERDATA, this);
     set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
     set(CURLOPT_WRITEDATA, this);
-    if (const std::string trusted = certificates(); !trusted.empty()) set(CURLOPT_CAINFO, trusted.c_str());
   }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -124,12 +102,8 @@ class Transfer {
     outcome.reason = reason(outcome);
     return outcome;
   }
-  int64_t bytes() const {
-    return here_;
-  }
-  bool resumed() const {
-    return offset_ > 0;
-  }
+  int64_t bytes() const { return here_; }
+  bool resumed() const { return offset_ > 0; }
 
  private:
   template <class Value>
@@ -270,8 +244,7 @@ int64_t max_download_bytes() {
 }
 
 Downloaded download(const std::string& url, const fs::path& partial, Access access) {
-  static std::once_flag started;
-  std::call_once(started, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  start_curl();
   bool resumed = false;
   auto pause = kFirstPause;
   for (int left = kTries - 1;; --left) {

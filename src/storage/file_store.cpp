@@ -5,6 +5,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "storage/object_service.h"
+#include "storage/place_url.h"
+#include "storage/remote_store.h"
 
 namespace tessera {
 namespace {
@@ -16,6 +19,7 @@ class Folder : public FileStore {
   }
 
   Blob open(const std::string& name, const FileSum& sum) override {
+    check_file_name(name, root());
     Blob file = map_file(root_ / name);
     TSR_CHECK(sum.bytes < 0 || static_cast<int64_t>(file.size()) == sum.bytes,
               "{} has {} bytes, expected {}; it was cut or exchanged, get it again", (root_ / name).string(), file.size(),
@@ -41,8 +45,11 @@ class Folder : public FileStore {
 
 }  // namespace
 
-std::shared_ptr<FileStore> open_file_store(const std::string& root) {
-  return std::make_shared<Folder>(root);
+std::shared_ptr<FileStore> open_file_store(const std::string& root, const RemoteOptions& options) {
+  const Place place = parse_place(root);
+  if (place.kind == PlaceKind::kFolder) return std::make_shared<Folder>(place.folder);
+  return std::make_shared<RemoteStore>(open_object_service(place, {.timeout_s = options.timeout_s, .retries = options.retries}),
+                                       options);
 }
 
 }  // namespace tessera

@@ -18,6 +18,7 @@
 #include "tensor/error_text.h"
 #include "train/hooks/console.h"
 #include "train/hooks/record.h"
+#include "train/run_copy.h"
 
 namespace tessera {
 namespace {
@@ -122,10 +123,12 @@ RunResult run_training(const Experiment& asked, const RunOptions& options, World
   begin_run();
   const fs::path folder = run_folder(asked);
   Experiment experiment = asked;
-  experiment.train.precision = precision_of_run(asked.train, folder, options.resume, options.device, world);
   std::optional<NewFolders> refused;
   if (world.is_first()) refused.emplace(folder);
-  const auto lock = world.is_first() ? claim_folder(folder, options.resume, run_access(asked.run, folder)) : nullptr;
+  const Access access = run_access(asked.run, folder);
+  const auto lock = world.is_first() ? claim_folder(folder, options.resume, access) : nullptr;
+  const auto copy = world.is_first() ? open_run_copy(asked, folder, options.resume, access) : nullptr;
+  experiment.train.precision = precision_of_run(asked.train, folder, options.resume, options.device, world);
   catch_stop_signals();
   std::optional<StopNotice> notice;
   if (world.is_first()) notice.emplace(kNotice);
@@ -139,13 +142,18 @@ RunResult run_training(const Experiment& asked, const RunOptions& options, World
 
   const bool draws = options.report && result.last_eval && result.complete();  // the same on all ranks
   const auto averaged = draws ? trainer.averaged_weights() : nullptr;
-  if (!options.report || !world.is_first()) return result;
+  if (!world.is_first()) return result;
+  if (!options.report) {
+    finish_run_copy(copy.get());
+    return result;
+  }
   if (draws) attempt("its predictions were not drawn", [&] { draw_predictions(folder, trainer, result, hooks); });
   attempt("its report was not made; `tessera report` makes it", [&] {
     std::error_code error;
     if (!fs::exists(folder / "config.yaml", error)) describe_run(folder, trainer, world.size());  // removed meanwhile
     write_report(folder);
   });
+  finish_run_copy(copy.get());
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/new_file.h"
 #include "core/printable.h"
+#include "core/secrets.h"
 #include "core/signals.h"
 #include "infer/checkpoint/checkpoint_store.h"
 
@@ -49,7 +50,11 @@ void clean_up(const fs::path& folder) {
 }  // namespace
 
 fs::path run_folder(const Experiment& experiment) {
-  if (!experiment.run.dir.empty()) return experiment.run.dir;
+  const std::string& dir = experiment.run.dir;
+  if (dir.find("://") != std::string::npos)
+    fail_usage("run.dir={} is a URL, a folder was expected; set run.upload={} to have the folder copied there",
+               printable(mask_urls(dir)), printable(mask_urls(dir)));
+  if (!dir.empty()) return dir;
   const fs::path name = experiment.run.name.empty() ? "run" : experiment.run.name;
   const bool leaves =
       name.has_root_path() || std::any_of(name.begin(), name.end(), [](const fs::path& p) { return p == ".."; });

@@ -102,6 +102,12 @@ TEST(RunFolder, ANameStaysBelowRuns) {
   EXPECT_EQ(run_folder(elsewhere), "/tmp/anywhere");
 }
 
+TEST(RunFolder, AUrlIsNoFolder) {
+  Experiment e;
+  e.run.dir = "s3://bucket/runs/one";
+  EXPECT_CONTAINS(message_of<UsageError>([&] { run_folder(e); }), "set run.upload=s3://bucket/runs/one");
+}
+
 TEST(RunFolder, PermissionsAreTheConfigsOrThoseOfThePlace) {
   const TempFolder folder;
   RunConfig config;

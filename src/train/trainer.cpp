@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
+#include "data/loading/loader_advice.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
@@ -123,6 +125,20 @@ void Trainer::train_one_step() {
   }
 }
 
+// Once, and not of the first steps, which wait for what is made ahead. The loaders of all ranks are alike.
+void Trainer::warn_of_waiting(double wait_share) {
+  constexpr int64_t kFirstSteps = 20;
+  if (warned_of_waiting_ || !world_.is_first() || wait_share < kWaitWorthSaying) return;
+  const int ranks = world_.spec.local_world_size;
+  const LoaderLoad load{.times = loader_->stage_times(),
+                        .wait_share = wait_share,
+                        .threads = loader_threads(experiment_.data.threads, ranks),
+                        .cpus = cpu_budget().share(ranks)};
+  if (load.times.samples < kFirstSteps * experiment_.train.batch_size / world_.size()) return;
+  warned_of_waiting_ = true;
+  warn(loader_advice(load));
+}
+
 void Trainer::log_step(const StepResult& result) {
   LogLine line{.step = state_.step,
                .epoch = progress().epoch(),
@@ -130,6 +146,7 @@ void Trainer::log_step(const StepResult& result) {
                .lr = result.lr,
                .grad_norm = result.grad_norm.item<double>()};
   meter_->fill(line);
+  warn_of_waiting(line.data_wait);
   if (step_->scaler().enabled()) line.skipped_steps = static_cast<int64_t>(step_->scaler().read().skipped_steps);
   hooks_->on_log(line);
   if (!std::isfinite(line.loss)) {

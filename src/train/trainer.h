@@ -65,6 +65,7 @@ class Trainer {
   void report_bad_samples();
   void warn(const std::string& text);  // empty: of nothing
   void warn_of_average();              // where it will hardly leave the weights it began with
+  void warn_of_waiting(double wait_share);
   void log_step(const StepResult& result);
 
   bool stop_asked();  // a collective
@@ -107,7 +108,7 @@ class Trainer {
   int64_t looked_at_step_ = -1;  // evaluated by this call, also where that failed or does not count
   int stop_signal_ = 0;          // that any rank received
   std::string stop_reason_;      // of a hook of any rank
-  bool warned_of_nothing_ = false, warned_of_classes_ = false;
+  bool warned_of_nothing_ = false, warned_of_classes_ = false, warned_of_waiting_ = false;
   LabelWatch first_labels_;
   std::optional<EvalResult> last_eval_;
   Hooks* hooks_ = nullptr;  // while it runs

@@ -49,6 +49,20 @@ def images():
                     yield f"{path.stem}-{entry.get('name', id(entry))}", as_bytes(entry["file"])
 
 
+def mds():
+    """An index as it is; of shards the columns' number and the count of samples before them, as fuzz_mds.cpp takes them apart."""
+    for case in json.loads((FIXTURES / "mds.json").read_text())["cases"]:
+        for name, content in case["files"].items():
+            data = base64.b64decode(content)
+            if name == "index.json":
+                yield f"{case['name'].replace(' ', '-')}-index", data
+            elif name.endswith(".mds") and len(case["columns"]) == 3:
+                yield f"{case['name'].replace(' ', '-')}-{name}", bytes([5 * data[0]]) + data
+        if case["name"] == "every encoding":
+            for at, kind in enumerate(("array", "pil", "jpeg_array", "list_pil")):
+                yield f"value-{kind}", bytes([min(at + 1, 3)]) + b"\x01\x02\x00\x00" * 5
+
+
 def experiment():
     yield from config()
     yield "lists", b"data: {path: x, augment: [{random_crop: {size: 64}}, {flip: {}}]}\nloss: [{cross_entropy: {weight: 1}}]\n"
@@ -70,7 +84,7 @@ def sealed():
 
 def main():
     makers = {"pth": lambda: weights("pth"), "safetensors": lambda: weights("safetensors"), "config": config, "coco": coco,
-              "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed}
+              "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed, "mds": mds}
     for target in sys.argv[2:]:
         for name, content in makers[target]():
             (pathlib.Path(sys.argv[1]) / f"corpus_{target}" / f"seed-{name}").write_bytes(content)

@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/rank_status.h"
-#include "data/transforms/make_pipeline.h"
+#include "data/loading/transformed_sample.h"
 
 namespace tessera {
 
@@ -18,7 +18,7 @@ Loader::Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& qua
       pipeline_(pipeline),
       quarantine_(quarantine),
       options_(std::move(options)),
-      sampler_(dataset.size(), options_.batch_size, options_.seed),
+      sampler_(dataset.size(), options_.batch_size, options_.seed, dataset.shards()),
       next_out_(first_step),
       next_in_(first_step) {
   if (options_.positions.empty()) {
@@ -54,6 +54,11 @@ Batch Loader::next() {
   return batch;
 }
 
+StageTimes Loader::stage_times() const {
+  const std::lock_guard lock(mutex_);
+  return stage_times_;
+}
+
 void Loader::plan(Slot& slot, int64_t step) {
   const std::vector<Pick> all = sampler_.batch(step);
   MixPlan plan = plan_mixes(options_.mix, options_.seed, step, options_.positions, options_.batch_size);
@@ -66,6 +71,16 @@ void Loader::plan(Slot& slot, int64_t step) {
   slot.batch.blends = options_.mix.mixup.chance() > 0;
 }
 
+std::vector<int64_t> Loader::needed_from(int64_t step) {
+  std::vector<int64_t> needed;
+  const int64_t ahead = sampler_.batches_ahead();
+  for (int64_t next = step; ahead > 0 && next <= step + ahead; ++next) {
+    const std::vector<Pick> all = sampler_.batch(next);
+    for (const int64_t position : options_.positions) needed.push_back(all.at(static_cast<size_t>(position)).index);
+  }
+  return needed;
+}
+
 void Loader::work() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -73,19 +88,28 @@ void Loader::work() {
     if (stop_) return;
     const int64_t step = next_in_;
     Slot& slot = slots_[step];
-    if (slot.picks.empty()) plan(slot, step);
+    std::vector<int64_t> needed;
+    if (slot.picks.empty()) {
+      plan(slot, step);
+      needed = needed_from(step);
+    }
     const int64_t position = slot.taken++;
     if (slot.taken == slot.rows()) ++next_in_;
     lock.unlock();
+    StageTimes times;
     try {
+      if (!needed.empty()) dataset_.will_need(needed);
       int64_t used = 0;
-      Sample sample = load(slot.picks[position], step / sampler_.batches_per_epoch(), used);
+      Sample sample = load(slot.picks[position], step / sampler_.batches_per_epoch(), used, times);
+      StageClock clock(times);
       place(slot, position, std::move(sample), used);
+      clock.end(LoadStage::kPlace);
       lock.lock();
     } catch (...) {
       lock.lock();
       slot.error = std::current_exception();
     }
+    stage_times_ += times;
     ++slot.done;
     if (slot.error || slot.done == slot.rows()) ready_.notify_all();
     if (slot.error) return;
@@ -93,7 +117,7 @@ void Loader::work() {
 }
 
 // What stands in for a bad sample is augmented by that one's draw: elsewhere in the epoch it comes under its own.
-Sample Loader::load(const Pick& pick, int64_t epoch, int64_t& used_index) {
+Sample Loader::load(const Pick& pick, int64_t epoch, int64_t& used_index, StageTimes& times) {
   constexpr int kMaxDraws = 100;
   Rng replacement(options_.seed, Stream::kReplace, static_cast<uint64_t>(epoch), static_cast<uint64_t>(pick.draw));
   std::vector<BadSampleRecord> bad;
@@ -102,8 +126,9 @@ Sample Loader::load(const Pick& pick, int64_t epoch, int64_t& used_index) {
     if (!quarantine_.contains(used_index)) {
       note_sample(used_index);
       try {
-        Sample sample = dataset_.get(used_index);
-        run_pipeline(pipeline_, sample, options_.seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(pick.draw));
+        Sample sample =
+            transformed_sample(dataset_, used_index, pipeline_,
+                               {options_.seed, static_cast<uint64_t>(epoch), static_cast<uint64_t>(pick.draw)}, times);
         for (BadSampleRecord& record : bad) {
           record.replaced_by = sample.id;
           quarantine_.add(std::move(record));

@@ -10,6 +10,7 @@
 #include "data/batch/quarantine.h"
 #include "data/batch/sampler.h"
 #include "data/dataset.h"
+#include "data/loading/stage_times.h"
 #include "data/transforms/transform.h"
 #include "tensor/batch.h"
 
@@ -43,6 +44,7 @@ class Loader {
 
   int64_t batches_per_epoch() const { return sampler_.batches_per_epoch(); }
   double seconds_waited() const { return seconds_waited_; }  // by callers of `next`, in total
+  StageTimes stage_times() const;                            // of all threads, in total
 
  private:
   struct Slot {
@@ -55,8 +57,9 @@ class Loader {
   };
 
   void plan(Slot& slot, int64_t step);
+  std::vector<int64_t> needed_from(int64_t step);  // samples of ours in this batch and those to look ahead for
   void work();
-  Sample load(const Pick& pick, int64_t epoch, int64_t& used_index);
+  Sample load(const Pick& pick, int64_t epoch, int64_t& used_index, StageTimes& times);
   void place(Slot& slot, int64_t position, Sample sample, int64_t index);
 
   const Dataset& dataset_;
@@ -65,13 +68,14 @@ class Loader {
   LoaderOptions options_;
   Sampler sampler_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable space_, ready_;
   std::map<int64_t, Slot> slots_;  // by step; stable addresses
   int64_t next_out_;               // step that `next` returns
   int64_t next_in_;                // step whose samples are handed out
   bool stop_ = false;
   double seconds_waited_ = 0;
+  StageTimes stage_times_;
   std::vector<std::thread> workers_;
 };
 

@@ -1,32 +1,29 @@
 #include "data/batch/sampler.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "core/error.h"
+#include "data/batch/shard_order.h"
 
 namespace tessera {
-namespace {
-
-std::vector<int64_t> shuffled(int64_t size, Rng rng) {
-  std::vector<int64_t> order(static_cast<size_t>(size));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(static_cast<uint32_t>(i))]);
-  return order;
-}
-
-}  // namespace
-
-Sampler::Sampler(int64_t size, int64_t batch_size, uint64_t seed) : size_(size), batch_size_(batch_size), seed_(seed) {
+Sampler::Sampler(int64_t size, int64_t batch_size, uint64_t seed, ShardReading shards)
+    : size_(size), batch_size_(batch_size), seed_(seed), shards_(std::move(shards)) {
   TSR_CHECK(size > 0, "the training set is empty");
   batches_per_epoch_ = (size + batch_size - 1) / batch_size;
 }
 
 const std::vector<int64_t>& Sampler::order(int64_t epoch) {
-  if (epoch == cached_epoch_) return cached_;
-  cached_ = shuffled(size_, Rng(seed_, Stream::kOrder, static_cast<uint64_t>(epoch)));
-  cached_epoch_ = epoch;
-  return cached_;
+  EpochOrder& cached = cached_[static_cast<size_t>(epoch) % cached_.size()];
+  if (epoch != cached.epoch)
+    cached = {epoch, shuffled_shards(size_, shards_, Rng(seed_, Stream::kOrder, static_cast<uint64_t>(epoch)))};
+  return cached.order;
+}
+
+int64_t Sampler::batches_ahead() const {
+  constexpr int64_t kUsual = 8;
+  if (shards_.starts.empty()) return 0;
+  return shards_.ahead > 0 ? (shards_.ahead + batch_size_ - 1) / batch_size_ : kUsual;
 }
 
 std::vector<Pick> Sampler::batch(int64_t step) {

@@ -1,8 +1,10 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "core/rng.h"
+#include "data/dataset.h"
 
 namespace tessera {
 
@@ -18,20 +20,28 @@ struct Pick {
 // of an epoch is filled up from the start of that epoch's own order, so that every batch is whole.
 class Sampler {
  public:
-  Sampler(int64_t size, int64_t batch_size, uint64_t seed);
+  // `shards`: where the samples lie in shards, Note [Order of shards].
+  Sampler(int64_t size, int64_t batch_size, uint64_t seed, ShardReading shards = {});
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
-  // The samples of batch `step` of the run, counted over all epochs from 0. Not thread-safe: remembers the last epoch.
+  // The samples of batch `step` of the run, counted over all epochs from 0. Not thread-safe: remembers the last epochs.
   std::vector<Pick> batch(int64_t step);
+
+  // How many batches to look ahead for samples that may have to be fetched; 0 where all are at hand.
+  int64_t batches_ahead() const;
 
  private:
   const std::vector<int64_t>& order(int64_t epoch);
 
   int64_t size_, batch_size_, batches_per_epoch_;
   uint64_t seed_;
-  int64_t cached_epoch_ = -1;
-  std::vector<int64_t> cached_;
+  ShardReading shards_;
+  struct EpochOrder {
+    int64_t epoch = -1;
+    std::vector<int64_t> order;
+  };
+  std::array<EpochOrder, 2> cached_;  // this one and, where one looks ahead, the next
 };
 
 // `count` distinct numbers of 0 .. size - 1, drawn by `rng`, in rising order; all of them when there are no more.

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "data/check/border_look.h"
-#include "data/datasets/encoded_dataset.h"
 #include "data/datasets/palette.h"
 #include "data/decode/label_rules.h"
 #include "data/draw/class_overlay.h"
@@ -83,12 +82,12 @@ std::vector<bool> pixels_without_class(const RawMask& mask, const LabelConfig& r
   return marked;
 }
 
-std::vector<bool> marks_of(FindingKind kind, const RawMask& mask, const EncodedDataset& data) {
+std::vector<bool> marks_of(FindingKind kind, const RawMask& mask, const SampleCoding& coding, int classes) {
   switch (kind) {
     case FindingKind::kInterpolatedMask:
     case FindingKind::kJpegLikeMask: return computed_pixels(mask);
     case FindingKind::kLabelOutOfRange:
-    case FindingKind::kUnlistedColour: return pixels_without_class(mask, data.rules(), data.classes().size());
+    case FindingKind::kUnlistedColour: return pixels_without_class(mask, *coding.rules, classes);
     case FindingKind::kBinaryMask: {
       std::vector<bool> marked(mask.values.size());
       for (size_t i = 0; i < marked.size(); ++i) marked[i] = mask.values[i] != 0;
@@ -131,22 +130,22 @@ class Drawer {
   explicit Drawer(std::vector<FindingPicture>& pictures) : pictures_(pictures) {}
 
   void sample(const Survey& survey, int64_t index, const std::string& suffix, FindingKind kind) {
-    const auto* encoded = dynamic_cast<const EncodedDataset*>(survey.data.get());
-    const std::optional<EncodedSample> stored = encoded != nullptr ? encoded->encoded(index) : std::nullopt;
+    const std::optional<SampleCoding> coding = survey.data->coding();
+    const std::optional<EncodedSample> stored = coding ? survey.data->encoded(index) : std::nullopt;
     if (!stored) {
       whole(survey.data->get(index), survey.data->classes(), suffix);
       return;
     }
     try {
-      add("image" + suffix, to_display(decode_image(stored->image.bytes, encoded->options())));
+      add("image" + suffix, to_display(decode_image(stored->image.bytes, *coding->options)));
     } catch (const Error&) {
       // Its reason is told beside the pictures.
     }
     if (stored->labels.bytes.empty()) return;
-    const RawMask mask = decode_mask(stored->labels.bytes, encoded->options().exif_orientation, encoded->options().max_pixels);
+    const RawMask mask = decode_mask(stored->labels.bytes, coding->options->exif_orientation, coding->options->max_pixels);
     const Image values = draw_values(mask);
     add("mask" + suffix, values);
-    const std::vector<bool> marked = marks_of(kind, mask, *encoded);
+    const std::vector<bool> marked = marks_of(kind, mask, *coding, survey.data->classes().size());
     if (std::find(marked.begin(), marked.end(), true) == marked.end()) return;
     add("marked: what is wrong", draw_marks(values, marked));
     add("close up", close_up(values, marked));

@@ -42,6 +42,9 @@ std::string manifest_text(const Survey& survey, const std::vector<Finding>& find
 std::vector<std::string> manifest_keys(const DataConfig& config, Split split, const std::string& file) {
   const std::string prefix = fmt::format("data.{}.", name_of(split));
   std::vector<std::string> keys;
+  const bool takes_lists =
+      config.type == SourceType::kPairs || config.type == SourceType::kAde20k || config.type == SourceType::kCoco;
+  if (!takes_lists) return {};
   const SplitConfig& own = split_of(config, split);
   if (config.type == SourceType::kPairs && !names_files(config.train) && !names_files(config.val)) {
     const Layout layout = layout_of(config, split);

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "data/check/checks.h"
-#include "data/datasets/encoded_dataset.h"
 
 namespace tessera {
 namespace {
@@ -48,8 +48,8 @@ std::string first_frame(const SampleFacts& facts, const Survey&) {
 
 // Turned by half a turn, mirrored, or square: the sizes fit however the mask was drawn.
 std::string turned_photo(const SampleFacts& facts, const Survey& survey) {
-  const auto* encoded = dynamic_cast<const EncodedDataset*>(survey.data.get());
-  const bool obeyed = encoded != nullptr && encoded->options().exif_orientation;
+  const std::optional<SampleCoding> coding = survey.data->coding();
+  const bool obeyed = coding && coding->options->exif_orientation;
   const int turned = facts.image_file.orientation;
   if (!obeyed || turned == 1 || !facts.mask.read || facts.mask_file.orientation == turned) return "";
   const bool hidden = turned < 5 || facts.size.height == facts.size.width;

@@ -14,7 +14,6 @@
 #include "data/check/image_facts.h"
 #include "data/check/image_look.h"
 #include "data/check/mask_facts.h"
-#include "data/datasets/encoded_dataset.h"
 #include "data/datasets/load_sample.h"
 #include "data/decode/color.h"
 #include "data/decode/label_rules.h"
@@ -55,26 +54,26 @@ std::vector<uint8_t> first_bytes(const fs::path& path) {
 }
 
 // Through the bytes, which tell more than pixels do.
-void look_at_encoded(const EncodedDataset& dataset, const EncodedSample& stored, SampleFacts& facts, Sample& sample,
+void look_at_encoded(const SampleCoding& coding, int classes, const EncodedSample& stored, SampleFacts& facts, Sample& sample,
                      ByteHistogram& histogram) {
   facts.image_file = look_at_file(stored.image.bytes, stored.image_name);
   facts.mask_file = look_at_file(stored.labels.bytes, stored.labels_name);
   facts.mask.is_image = !stored.labels.bytes.empty() && std::ranges::equal(stored.image.bytes, stored.labels.bytes);
-  Raster raster = decode_raster(stored.image.bytes, dataset.options());
+  Raster raster = decode_raster(stored.image.bytes, *coding.options);
   facts.transparent = is_transparent(raster);
   facts.image_file.cmyk = facts.image_file.cmyk || raster.kind == ColorKind::kCmyk;
-  sample.image = to_channels(std::move(raster), dataset.options().channels);
+  sample.image = to_channels(std::move(raster), coding.options->channels);
   measure_image(sample.image, facts, histogram);
-  if (!dataset.origin().labelled) return;
-  const RawMask mask = decode_mask(stored.labels.bytes, dataset.options().exif_orientation, dataset.options().max_pixels);
+  if (!coding.labelled) return;
+  const RawMask mask = decode_mask(stored.labels.bytes, coding.options->exif_orientation, coding.options->max_pixels);
   measure_mask(mask, sample.image, facts.mask);
   check_mask_size(sample, {mask.height, mask.width}, stored.image_name, stored.labels_name);
-  sample.labels = apply_label_rules(mask, dataset.rules(), dataset.classes().size());
+  sample.labels = apply_label_rules(mask, *coding.rules, classes);
 }
 
 Sample read_sample(const Dataset& dataset, int64_t index, SampleFacts& facts, ByteHistogram& histogram) {
-  const auto* encoded = dynamic_cast<const EncodedDataset*>(&dataset);
-  const std::optional<EncodedSample> stored = encoded != nullptr ? encoded->encoded(index) : std::nullopt;
+  const std::optional<SampleCoding> coding = dataset.coding();
+  const std::optional<EncodedSample> stored = coding ? dataset.encoded(index) : std::nullopt;
   Sample sample;
   sample.id = dataset.id(index);
   if (!stored) {
@@ -85,7 +84,7 @@ Sample read_sample(const Dataset& dataset, int64_t index, SampleFacts& facts, By
     return sample;
   }
   try {
-    look_at_encoded(*encoded, *stored, facts, sample, histogram);
+    look_at_encoded(*coding, dataset.classes().size(), *stored, facts, sample, histogram);
   } catch (const Error&) {
     return dataset.get(index);  // says it as training would, with the names of files
   }

@@ -28,6 +28,9 @@ std::optional<int> class_count(const DataConfig& config) {
     case SourceType::kCoco: return coco_count(config.coco);
     case SourceType::kSynthetic:
       return config.synthetic.kind == SyntheticKind::kCells ? 2 : static_cast<int>(config.synthetic.num_classes);
+    case SourceType::kMds:
+    case SourceType::kTfrecord:
+    case SourceType::kTar: break;  // their card says
   }
   return std::nullopt;
 }
@@ -48,7 +51,10 @@ std::optional<ClassTable> known_classes(const DataConfig& config) {
     case SourceType::kAde20k: return make_class_table(config, ade20k_names(), ade20k_palette());
     case SourceType::kCoco:
       return config.classes.empty() ? std::nullopt : std::optional(make_class_table(config, config.classes));
-    case SourceType::kSynthetic: break;  // which has no files
+    case SourceType::kSynthetic:  // which has no files
+    case SourceType::kMds:
+    case SourceType::kTfrecord:
+    case SourceType::kTar: break;
   }
   return std::nullopt;
 }

@@ -4,13 +4,15 @@
 #include "data/datasets/ade20k.h"
 #include "data/datasets/coco.h"
 #include "data/datasets/coco_files.h"
+#include "data/datasets/open_records.h"
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
 
 namespace tessera {
 namespace {
 
-// Only pairs have masks whose values may mean anything; elsewhere a rule that does nothing would be believed to work.
+// Only pairs and shards have masks whose values may mean anything; elsewhere a rule that does nothing would be believed to
+// work.
 void refuse_label_rules(const DataConfig& config) {
   if (config.labels == LabelConfig{}) return;
   fail_usage("data.labels has no effect for type {}: what its labels mean is known, rules are for type pairs; remove it",
@@ -20,12 +22,15 @@ void refuse_label_rules(const DataConfig& config) {
 }  // namespace
 
 DatasetPtr make_dataset(const DataConfig& config, Split split) {
-  if (config.type != SourceType::kPairs) refuse_label_rules(config);
+  if (config.type != SourceType::kPairs && !in_shards(config.type)) refuse_label_rules(config);
   switch (config.type) {
     case SourceType::kPairs: return make_pairs(config, split);
     case SourceType::kAde20k: return make_ade20k(config, split);
     case SourceType::kCoco: return std::make_shared<CocoDataset>(config, split);
     case SourceType::kSynthetic: return std::make_shared<SyntheticDataset>(config, split);
+    case SourceType::kMds:
+    case SourceType::kTfrecord:
+    case SourceType::kTar: return make_records(config, split);
   }
   fail("unknown data.type {}", static_cast<int>(config.type));
 }
@@ -33,7 +38,7 @@ DatasetPtr make_dataset(const DataConfig& config, Split split) {
 DatasetPtr make_test_set(const DataConfig& config) {
   const SplitConfig& test = config.test;
   const bool named = names_files(test) || test.count > 0;
-  const bool found = config.type == SourceType::kPairs ||
+  const bool found = config.type == SourceType::kPairs || (in_shards(config.type) && has_records(config, Split::kTest)) ||
                      (config.type == SourceType::kCoco && find_coco_files(root_of(config, test), Split::kTest).has_value());
   if (!named && !found) return nullptr;
   DatasetPtr set = make_dataset(config, Split::kTest);

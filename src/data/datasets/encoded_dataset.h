@@ -12,6 +12,7 @@ class EncodedDataset : public Dataset {
   EncodedDataset(ClassTable classes, LabelConfig rules, DecodeOptions options, DataOrigin origin);
 
   Sample get(int64_t index) const override;
+  std::optional<SampleCoding> coding() const override { return SampleCoding{&options_, &rules_, origin_.labelled}; }
   const ClassTable& classes() const override { return classes_; }
   const DataOrigin& origin() const override { return origin_; }
 

@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.h"
+#include "data/decode/stored_labels.h"
 
 namespace tessera {
 namespace {
@@ -194,6 +196,20 @@ LabelMap apply_label_rules(const RawMask& mask, const LabelConfig& config, int n
     out.labels[i] = label;
   }
   return out;
+}
+
+std::array<int16_t, 256> classes_of_values(const RawMask& mask, std::span<const uint8_t> values, const LabelConfig& config,
+                                           int num_classes) {
+  check_label_rules(config, num_classes);
+  const Rules rules(mask, config, num_classes);
+  std::array<int16_t, 256> classes{};
+  std::array<bool, 256> decided{};
+  for (size_t i = 0; i < values.size(); i += run_length(values.data() + i, values.size() - i)) {
+    const uint8_t value = values[i];
+    if (std::exchange(decided[value], true)) continue;
+    classes[value] = rules.label(value, i);
+  }
+  return classes;
 }
 
 }  // namespace tessera

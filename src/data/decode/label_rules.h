@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "config/data_config.h"
 #include "core/image.h"
@@ -31,5 +33,10 @@ std::optional<int32_t> value_left_out(const RawMask& mask, const LabelConfig& co
 
 // Throws Error, see the note.
 LabelMap apply_label_rules(const RawMask& mask, const LabelConfig& config, int num_classes);
+
+// For a mask of one byte a pixel that is no colour mask, and no palette mask under `binary`: the class of each value that comes
+// in it. `mask` has everything but the values. Throws Error as apply_label_rules does, about the same pixel.
+std::array<int16_t, 256> classes_of_values(const RawMask& mask, std::span<const uint8_t> values, const LabelConfig& config,
+                                           int num_classes);
 
 }  // namespace tessera

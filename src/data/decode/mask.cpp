@@ -56,7 +56,10 @@ Raster decode_mask_raster(std::span<const uint8_t> bytes, bool exif_orientation,
 }
 
 RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation, uint64_t max_pixels) {
-  Raster raster = decode_mask_raster(bytes, exif_orientation, max_pixels);
+  return raw_mask(decode_mask_raster(bytes, exif_orientation, max_pixels));
+}
+
+RawMask raw_mask(Raster raster) {
   const Image& image = raster.image;
   TSR_CHECK(!raster.with_sign,
             "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);

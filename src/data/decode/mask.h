@@ -28,4 +28,7 @@ Raster decode_mask_raster(std::span<const uint8_t> bytes, bool exif_orientation 
 // no label image or say that they have more than `max_pixels`.
 RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation = true, uint64_t max_pixels = kMaxPixels);
 
+// What decode_mask makes of such a raster.
+RawMask raw_mask(Raster raster);
+
 }  // namespace tessera

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "data/decode/exif.h"
 #include "data/decode/orient.h"
+#include "data/decode/plain_png.h"
 #include "data/decode/unpack.h"
 
 namespace tessera {
@@ -115,6 +116,11 @@ void store_pixels(Raster& raster, std::vector<uint8_t> packed) {
 }  // namespace
 
 Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_pixels, bool keep_words) {
+  if (auto plain = decode_plain_png(bytes, max_pixels)) return *std::move(plain);
+  return decode_any_png(bytes, obey_exif, max_pixels, keep_words);
+}
+
+Raster decode_any_png(std::span<const uint8_t> bytes, bool obey_exif, uint64_t max_pixels, bool keep_words) {
   const Context png(spng_ctx_new(0), spng_ctx_free);
   TSR_CHECK(png != nullptr, "PNG cannot be decoded: out of memory");
   spng_set_chunk_limits(png.get(), kMaxChunk, kMaxChunk);

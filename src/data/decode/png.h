@@ -13,4 +13,8 @@ namespace tessera {
 Raster decode_png(std::span<const uint8_t> bytes, bool obey_exif = true, uint64_t max_pixels = kMaxPixels,
                   bool keep_words = false);
 
+// The same by spng alone, for what decode_plain_png does not take; that one is tested against it.
+Raster decode_any_png(std::span<const uint8_t> bytes, bool obey_exif = true, uint64_t max_pixels = kMaxPixels,
+                      bool keep_words = false);
+
 }  // namespace tessera

@@ -16,6 +16,9 @@ class RecordSource {
 
   virtual int64_t size() const = 0;
 
+  // Whether samples have masks, as far as that is said for all of them.
+  virtual bool labelled() const { return true; }
+
   // The name of a sample, without reading it where that takes a shard that is not here.
   virtual std::string id(int64_t index) const = 0;
 

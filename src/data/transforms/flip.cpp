@@ -26,26 +26,34 @@ void mirror_rows(std::vector<T>& values, int height, int width, int unit) {
 
 }  // namespace
 
+void flip_horizontal(Placement& placement, int width) {
+  placement.x = width - placement.x - placement.width;
+  placement.flipped = !placement.flipped;
+}
+
+void flip_vertical(Placement& placement, int height) {
+  placement.y = height - placement.y - placement.height;
+  placement.complete = false;
+}
+
 void flip_horizontal(Sample& sample) {
   Image& image = sample.image;
   std::visit([&](auto& pixels) { mirror_columns(pixels, image.height, image.width, image.channels); }, image.pixels);
   if (sample.labels) mirror_columns(sample.labels->labels, image.height, image.width, 1);
-  sample.placement.x = image.width - sample.placement.x - sample.placement.width;
-  sample.placement.flipped = !sample.placement.flipped;
+  flip_horizontal(sample.placement, image.width);
 }
 
 void flip_vertical(Sample& sample) {
   Image& image = sample.image;
   std::visit([&](auto& pixels) { mirror_rows(pixels, image.height, image.width, image.channels); }, image.pixels);
   if (sample.labels) mirror_rows(sample.labels->labels, image.height, image.width, 1);
-  sample.placement.y = image.height - sample.placement.y - sample.placement.height;
-  sample.placement.complete = false;
+  flip_vertical(sample.placement, image.height);
 }
 
-void Flip::apply(Sample& sample, Rng rng) const {
+void Flip::move(Canvas& canvas, Rng rng) const {
   const bool horizontal = rng.chance(config_.horizontal), vertical = rng.chance(config_.vertical);
-  if (horizontal) flip_horizontal(sample);
-  if (vertical) flip_vertical(sample);
+  if (horizontal) canvas.flip_horizontal();
+  if (vertical) canvas.flip_vertical();
 }
 
 }  // namespace tessera

@@ -100,10 +100,10 @@ Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors)
   return pipeline;
 }
 
-void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw) {
+void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw, size_t first) {
   if (sample.placement.original == Size{}) sample.placement = whole_image(sample.image.size());
   const Rng rng(seed, Stream::kAugment, epoch, draw);
-  for (size_t k = 0; k < pipeline.size(); ++k) pipeline[k]->apply(sample, rng.fork(static_cast<uint32_t>(k)));
+  for (size_t k = first; k < pipeline.size(); ++k) pipeline[k]->apply(sample, rng.fork(static_cast<uint32_t>(k)));
 }
 
 }  // namespace tessera

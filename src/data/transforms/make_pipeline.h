@@ -23,7 +23,7 @@ Pipeline make_pipeline(const DataConfig& config, Split split, ColorPlace colors 
 
 // Applies the pipeline to a sample. What happens is a function of (seed, epoch, draw): the sample's index, or another number
 // where it comes again in an epoch (Pick::draw). Transform k draws from its own sequence, so neither threads nor ranks nor the
-// other transforms change what it does.
-void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw);
+// other transforms change what it does. first: those before it were applied already.
+void run_pipeline(const Pipeline& pipeline, Sample& sample, uint64_t seed, uint64_t epoch, uint64_t draw, size_t first = 0);
 
 }  // namespace tessera

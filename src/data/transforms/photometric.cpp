@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "data/simd/pixel_loops.h"
 #include "kernels/pixels/pixel_color.h"
 
 namespace tessera {
@@ -22,6 +24,10 @@ void change_pixels(std::vector<T>& pixels, const PixelColor& color) {
 
 void change_colors(Image& image, const ColorChange& change) {
   const PixelColor color = pixel_color(change, image.max_value);
+  if (image.is_bytes() && image.channels == 3 && std::abs(color.sectors) <= kMostSectors) {
+    pixel_loops().change_rgb(image.bytes().data(), image.count() / 3, color);
+    return;
+  }
   std::visit(
       [&]<class T>(std::vector<T>& pixels) {
         constexpr bool kBytes = std::is_same_v<T, uint8_t>;

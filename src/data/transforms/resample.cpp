@@ -3,26 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include "data/transforms/resample_arithmetic.h"
 #include "data/transforms/resample_weights.h"
 
 namespace tessera {
 namespace {
-
-// The arithmetic of a pixel type: bytes are summed as integers and rounded after each pass, floats stay floats.
-template <class T>
-struct Arithmetic;
-template <>
-struct Arithmetic<uint8_t> {
-  using Sum = int32_t;
-  static constexpr Sum kStart = 1 << (kWeightBits - 1);
-  static uint8_t finish(Sum sum) { return static_cast<uint8_t>(std::clamp(sum >> kWeightBits, 0, 255)); }
-};
-template <>
-struct Arithmetic<float> {
-  using Sum = float;
-  static constexpr Sum kStart = 0;
-  static float finish(Sum sum) { return sum; }
-};
 
 // One row to a row of another width. Channels == 0 stands for any number, known only at run time.
 template <class T, int Channels>
@@ -95,19 +80,6 @@ std::vector<T> resized(const std::vector<T>& from, const Image& image, Size size
   return size.height == image.height ? wide : resize_height(wide, stride, image.height, size.height);
 }
 
-// Which source position each target position takes. The centre is found by repeated addition, not by multiplication: where
-// it falls on the border between two pixels, rounding decides, and it should decide as in Pillow.
-std::vector<int> nearest_positions(int source, int target) {
-  const double scale = static_cast<double>(source) / target;
-  std::vector<int> positions(static_cast<size_t>(target));
-  double centre = scale * 0.5;
-  for (int& position : positions) {
-    position = std::min(static_cast<int>(centre), source - 1);
-    centre += scale;
-  }
-  return positions;
-}
-
 }  // namespace
 
 Image resize_image(const Image& image, Size size) {
@@ -121,11 +93,24 @@ Image resize_image(const Image& image, Size size) {
   return out;
 }
 
+// The centre is found by repeated addition, not by multiplication: where it falls on the border between two pixels, rounding
+// decides, and it should decide as in Pillow.
+std::vector<int> nearest_positions(int source, int target, int begin, int end) {
+  const double scale = static_cast<double>(source) / target;
+  std::vector<int> positions;
+  positions.reserve(static_cast<size_t>(end - begin));
+  double centre = scale * 0.5;
+  for (int i = 0; i < end; ++i, centre += scale) {
+    if (i >= begin) positions.push_back(std::min(static_cast<int>(centre), source - 1));
+  }
+  return positions;
+}
+
 LabelMap resize_labels(const LabelMap& labels, Size size) {
   assert(size.height >= 1 && size.width >= 1);
   if (size == labels.size()) return labels;
-  const std::vector<int> rows = nearest_positions(labels.height, size.height);
-  const std::vector<int> columns = nearest_positions(labels.width, size.width);
+  const std::vector<int> rows = nearest_positions(labels.height, size.height, 0, size.height);
+  const std::vector<int> columns = nearest_positions(labels.width, size.width, 0, size.width);
   LabelMap out(size.height, size.width);
   int16_t* to = out.labels.data();
   for (const int row : rows) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "core/image.h"
 
 namespace tessera {
@@ -11,5 +13,8 @@ Image resize_image(const Image& image, Size size);
 
 // Nearest, by the centres of the pixels, as Pillow's NEAREST: labels are moved, never mixed.
 LabelMap resize_labels(const LabelMap& labels, Size size);
+
+// Which of `source` positions along an axis each of the targets [begin, end) of `target` takes there; in rising order.
+std::vector<int> nearest_positions(int source, int target, int begin, int end);
 
 }  // namespace tessera

@@ -24,18 +24,24 @@ Weight stored(double weight) {
 
 template <class Weight>
 ResizeWeights<Weight> bilinear_weights(int source, int target) {
+  return bilinear_weights<Weight>(source, target, 0, target);
+}
+
+template <class Weight>
+ResizeWeights<Weight> bilinear_weights(int source, int target, int begin, int end) {
+  const auto positions = static_cast<size_t>(end - begin);
   const double scale = static_cast<double>(source) / target;
   // Enlarging interpolates between two neighbours; shrinking averages over `scale` pixels to each side.
   const double support = std::max(scale, 1.0);
   ResizeWeights<Weight> out;
   out.taps = static_cast<int>(std::ceil(support)) * 2 + 1;
-  out.first.resize(static_cast<size_t>(target));
-  out.count.resize(static_cast<size_t>(target));
-  out.weights.assign(static_cast<size_t>(target) * static_cast<size_t>(out.taps), Weight{0});
+  out.first.resize(positions);
+  out.count.resize(positions);
+  out.weights.assign(positions * static_cast<size_t>(out.taps), Weight{0});
 
   std::vector<double> exact(static_cast<size_t>(out.taps));
-  for (int i = 0; i < target; ++i) {
-    const double centre = (i + 0.5) * scale;
+  for (int i = 0; i < end - begin; ++i) {
+    const double centre = (begin + i + 0.5) * scale;
     const int first = std::max(0, static_cast<int>(centre - support + 0.5));
     const int count = std::min(source, static_cast<int>(centre + support + 0.5)) - first;
     double sum = 0;
@@ -50,5 +56,7 @@ ResizeWeights<Weight> bilinear_weights(int source, int target) {
 
 template ResizeWeights<int32_t> bilinear_weights<int32_t>(int, int);
 template ResizeWeights<float> bilinear_weights<float>(int, int);
+template ResizeWeights<int32_t> bilinear_weights<int32_t>(int, int, int, int);
+template ResizeWeights<float> bilinear_weights<float>(int, int, int, int);
 
 }  // namespace tessera

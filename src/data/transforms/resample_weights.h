@@ -23,7 +23,13 @@ inline constexpr int kWeightBits = 22;
 template <class Weight>
 ResizeWeights<Weight> bilinear_weights(int source, int target);
 
+// The same of the target positions [begin, end) alone; position `begin` is the first.
+template <class Weight>
+ResizeWeights<Weight> bilinear_weights(int source, int target, int begin, int end);
+
 extern template ResizeWeights<int32_t> bilinear_weights<int32_t>(int, int);
 extern template ResizeWeights<float> bilinear_weights<float>(int, int);
+extern template ResizeWeights<int32_t> bilinear_weights<int32_t>(int, int, int, int);
+extern template ResizeWeights<float> bilinear_weights<float>(int, int, int, int);
 
 }  // namespace tessera

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/transforms/window.h"
-
 namespace tessera {
 namespace {
 
@@ -15,20 +13,20 @@ Size scaled(Size size, double factor) {
 
 }  // namespace
 
-void Resize::apply(Sample& sample, Rng) const {
-  const Size have = sample.image.size(), want = config_.size;
+void Resize::move(Canvas& canvas, Rng) const {
+  const Size have = canvas.size(), want = config_.size;
   const double by_height = static_cast<double>(want.height) / have.height,
                by_width = static_cast<double>(want.width) / have.width;
   switch (config_.mode) {
-    case ResizeMode::kExact: scale_sample(sample, want); return;
-    case ResizeMode::kShort: scale_sample(sample, scaled(have, std::max(by_height, by_width))); return;
-    case ResizeMode::kLong: scale_sample(sample, scaled(have, std::min(by_height, by_width))); return;
-    case ResizeMode::kPad: scale_sample(sample, scaled(have, std::min(by_height, by_width))); break;
+    case ResizeMode::kExact: canvas.scale(want); return;
+    case ResizeMode::kShort: canvas.scale(scaled(have, std::max(by_height, by_width))); return;
+    case ResizeMode::kLong: canvas.scale(scaled(have, std::min(by_height, by_width))); return;
+    case ResizeMode::kPad: canvas.scale(scaled(have, std::min(by_height, by_width))); break;
     case ResizeMode::kCropOrPad: break;
   }
   // Centred; floor rather than truncate, so that crops and pads put the odd pixel on the same side.
   const auto middle = [](int now, int then) { return static_cast<int>(std::floor((now - then) / 2.0)); };
-  take_window(sample, middle(sample.image.height, want.height), middle(sample.image.width, want.width), want, fill_);
+  canvas.take_window(middle(canvas.size().height, want.height), middle(canvas.size().width, want.width), want, fill_);
 }
 
 }  // namespace tessera

@@ -2,17 +2,17 @@
 #include <utility>
 
 #include "config/transform_config.h"
+#include "data/transforms/canvas.h"
 #include "data/transforms/fill.h"
-#include "data/transforms/transform.h"
 
 namespace tessera {
 
 // Brings every image to one size. With a size that is not square, `short` makes both sides at least as large as asked (one
 // of them exactly), `long` both at most as large.
-class Resize : public Transform {
+class Resize : public MovingTransform {
  public:
   explicit Resize(const ResizeConfig& config, Fill fill = {}) : config_(config), fill_(std::move(fill)) {}
-  void apply(Sample& sample, Rng rng) const override;
+  void move(Canvas& canvas, Rng rng) const override;
 
  private:
   ResizeConfig config_;

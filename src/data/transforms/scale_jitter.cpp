@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "data/transforms/window.h"
 
 namespace tessera {
 namespace {
@@ -30,17 +29,17 @@ ScaleJitter::ScaleJitter(const ScaleJitterConfig& config) : config_(config) {
   TSR_CHECK_USAGE(config.min <= config.max, "scale_jitter: min is {}, larger than max {}; swap them", config.min, config.max);
 }
 
-void ScaleJitter::apply(Sample& sample, Rng rng) const {
-  const Size image = sample.image.size();
+void ScaleJitter::move(Canvas& canvas, Rng rng) const {
+  const Size image = canvas.size();
   const bool own_size = config_.base.height == 0 || config_.base.width == 0;
   const Size base = own_size ? image : config_.base;
   const double s = rng.uniform(config_.min, config_.max);
   if (!config_.keep_ratio) {
-    scale_sample(sample, {rounded(base.height * s), rounded(base.width * s)});
+    canvas.scale({rounded(base.height * s), rounded(base.width * s)});
     return;
   }
   const double factor = own_size ? s : ratio_kept_factor(image, base, s, config_.side);
-  scale_sample(sample, {rounded(image.height * factor), rounded(image.width * factor)});
+  canvas.scale({rounded(image.height * factor), rounded(image.width * factor)});
 }
 
 }  // namespace tessera

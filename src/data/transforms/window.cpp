@@ -44,7 +44,18 @@ void take_window(Sample& sample, int top, int left, Size size, const Fill& fill)
     labels.width = size.width;
     sample.labels = std::move(labels);
   }
-  Placement& place = sample.placement;
+  move_placement(sample.placement, top, left, size);
+}
+
+void scale_sample(Sample& sample, Size size) {
+  const Size old = sample.image.size();
+  if (size == old) return;
+  sample.image = resize_image(sample.image, size);
+  if (sample.labels) sample.labels = resize_labels(*sample.labels, size);
+  scale_placement(sample.placement, old, size);
+}
+
+void move_placement(Placement& place, int top, int left, Size size) {
   place.y -= top;
   place.x -= left;
   constexpr double kSlack = 1e-6;  // scaling leaves rounding in the placement
@@ -53,13 +64,8 @@ void take_window(Sample& sample, int top, int left, Size size, const Fill& fill)
   if (!inside) place.complete = false;
 }
 
-void scale_sample(Sample& sample, Size size) {
-  const Size old = sample.image.size();
-  if (size == old) return;
-  sample.image = resize_image(sample.image, size);
-  if (sample.labels) sample.labels = resize_labels(*sample.labels, size);
-  const double fy = static_cast<double>(size.height) / old.height, fx = static_cast<double>(size.width) / old.width;
-  Placement& place = sample.placement;
+void scale_placement(Placement& place, Size from, Size to) {
+  const double fy = static_cast<double>(to.height) / from.height, fx = static_cast<double>(to.width) / from.width;
   place.y *= fy;
   place.height *= fy;
   place.x *= fx;

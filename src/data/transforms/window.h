@@ -12,4 +12,8 @@ void take_window(Sample& sample, int top, int left, Size size, const Fill& fill 
 // Scales image (bilinear) and labels (nearest) to `size`; the placement follows.
 void scale_sample(Sample& sample, Size size);
 
+// What they do to the placement.
+void move_placement(Placement& placement, int top, int left, Size size);
+void scale_placement(Placement& placement, Size from, Size to);
+
 }  // namespace tessera
