@@ -8,6 +8,7 @@
 #include "data/datasets/coco_files.h"
 #include "data/datasets/dataset_factory.h"
 #include "data/datasets/open_records.h"
+#include "data/fetch/fetch_data.h"
 
 namespace tessera {
 namespace {
@@ -33,10 +34,11 @@ AskedData::AskedData(const ConfigArguments& arguments)
     config = default_config(experiment.data.labels.multi);
     if (experiment.data.type == SourceType::kPairs) {
       experiment = load_experiment(config, overrides);
-    } else if (experiment.data.classes.empty()) {
+    } else if (experiment.data.classes.empty() && !names_given) {
       overrides.emplace_back("data.classes=[]");  // those of that config are for pairs
     }
   }
+  fetch_if_asked(experiment.data);
   if (!sets(overrides, "data.type")) take_coco();
   if (!sets(overrides, "data.type")) take_records();
 }

@@ -6,12 +6,15 @@
 
 namespace tessera {
 
-DataReport examine(const Dataset& dataset, const DataConfig& config, Split split) {
-  ProgressBar bar(std::string(name_of(split)), dataset.size());
-  DataReport report = check_dataset(dataset, loader_threads(config.threads, 1), [&](int64_t done) { bar.update(done); });
+Survey examine(const OpenSplit& split, const DataConfig& config) {
+  ProgressBar bar(std::string(name_of(split.split)), split.data->size());
+  return survey_split(split.split, split.data, loader_threads(config.threads, 1), [&](int64_t done) { bar.update(done); });
+}
+
+DataReport shown_report(const Survey& survey) {
+  DataReport report = report_of(survey);
   // Paths of files may come from secret variables, and what is printed here may be kept.
   for (SampleFault& fault : report.faults) fault.reason = without_secrets(fault.reason);
-  for (std::string& warning : report.warnings) warning = without_secrets(warning);
   return report;
 }
 
@@ -20,7 +23,6 @@ nlohmann::json report_json(const DataReport& report, const ClassTable& classes) 
   for (const SampleFault& fault : report.faults) faults.push_back({{"id", fault.id}, {"reason", fault.reason}});
   return {{"checked", report.checked},
           {"faults", faults},
-          {"warnings", report.warnings},
           {"classes", classes.names},
           {"pixels_per_class", report.pixels_per_class},
           {"images_per_class", report.images_per_class},

@@ -204,7 +204,7 @@ TEST_F(BrokenFiles, PixelsThatAreNotNumbers) {
     testing::write_bytes(folder_ / "images/odd.tif", tiff_with(value));
     EXPECT_CONTAINS(fault_of("odd"), "images/odd.tif: pixel (y 1, x 2) is not a number: channel 0 is " + std::string(text));
   }
-  const DataReport report = check_dataset(*make_dataset(config_, Split::kTrain), 1, {});
+  const DataReport report = report_of(survey_split(Split::kTrain, make_dataset(config_, Split::kTrain), 1, {}));
   ASSERT_EQ(report.faults.size(), 1U);
   EXPECT_EQ(report.faults[0].id, "odd");
   EXPECT_TRUE(std::isfinite(report.mean.at(0)));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/check/data_check.h"
+#include "data/check/finding.h"
 #include "data/datasets/dataset_factory.h"
 #include "support/fixtures.h"
 #include "support/image_files.h"
@@ -150,13 +151,21 @@ TEST(ClassMasks, CheckCountsEachClassForItself) {
     write_class(folder / (std::string("masks/cell/") + stem + ".png"), stem[0] == 'a' ? 2 : 6);
     write_class(folder / (std::string("masks/nucleus/") + stem + ".png"), stem[0] == 'a' ? 4 : 6);
   }
-  const DataReport report = check_dataset(*make_dataset(overlapping_at(folder), Split::kTrain), 1, {});
+  const DataConfig config = overlapping_at(folder);
+  std::vector<Survey> surveys;
+  surveys.push_back(survey_split(Split::kTrain, make_dataset(config, Split::kTrain), 1, {}));
+  const DataReport report = report_of(surveys[0]);
   EXPECT_EQ(report.pixels_per_class, (std::vector<int64_t>{16, 8}));
   EXPECT_EQ(report.images_per_class, (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(report.labelled_pixels, 48);
   EXPECT_EQ(report.ignored_pixels, 0);
-  ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_CONTAINS(report.warnings[0], "1 of 2 images (50.0 %) show no class");
+  // Flat images: what is wrong with the second's mask is told all the same.
+  const std::vector<Finding> findings = find_faults({surveys, config});
+  const auto empty = std::find_if(findings.begin(), findings.end(),
+                                  [](const Finding& finding) { return finding.kind == FindingKind::kBackgroundOnly; });
+  ASSERT_NE(empty, findings.end());
+  ASSERT_EQ(empty->samples.size(), 1U);
+  EXPECT_EQ(empty->samples[0].id, "b");
 }
 
 }  // namespace

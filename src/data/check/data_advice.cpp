@@ -59,9 +59,9 @@ void advise_channels(const Experiment& experiment, DataAdvice& advice) {
 
 }  // namespace
 
-DataAdvice advise_data(const Experiment& experiment, bool names_given, int threads, bool all_masks) {
+DataAdvice advise_data(const Experiment& experiment, bool names_given, int threads, bool all_masks, Split split) {
   const DataConfig& given = experiment.data;
-  const DatasetPtr files = open_files(given, Split::kTrain);
+  const DatasetPtr files = open_files(given, split);
   const std::vector<int64_t> chosen = choose_samples(*files, kSamplesLookedAt, experiment.train.seed);
   const auto masks_of = [&](const Dataset& dataset, const std::vector<int64_t>& samples) {
     return look_at_masks(dataset, samples, static_cast<uint64_t>(given.max_pixels), given.exif_orientation, threads);
@@ -74,14 +74,16 @@ DataAdvice advise_data(const Experiment& experiment, bool names_given, int threa
   DataAdvice advice;
   advice.labels.labels = given.labels;
   advice.labels.classes = given.classes;
-  if (!given.labels.multi) {
+  // Of other sources it is known what their masks mean.
+  const bool open_question = given.type == SourceType::kPairs && !given.labels.multi;
+  if (open_question) {
     advice.masks = masks_of(*files, chosen);
     advice.labels = advise_labels(advice.masks, given, names_given);
   }
-  if (!given.labels.multi && (advice.labels.needed || all_masks)) {
+  if (open_question && (advice.labels.needed || all_masks)) {
     advice.masks = masks_of_all(*files);
     try {
-      advice.masks.merge(masks_of_all(*open_files(given, Split::kVal)));
+      if (split == Split::kTrain) advice.masks.merge(masks_of_all(*open_files(given, Split::kVal)));
     } catch (const Error&) {
       // Validation data that cannot be opened is told of where it is asked for.
     }

@@ -5,6 +5,7 @@
 #include "config/experiment.h"
 #include "data/check/data_look.h"
 #include "data/check/label_advice.h"
+#include "data/datasets/split.h"
 
 namespace tessera {
 
@@ -21,9 +22,10 @@ struct DataAdvice {
   bool needed() const { return labels.needed || channels_needed; }
 };
 
-// Looks at some training samples; where their masks do not fit the config, at the masks of all and of
+// Looks at some samples of the split; where their masks do not fit the config, at the masks of all, and of train's at those of
 // validation too, so that what is advised holds for every one. names_given: see advise_labels. all_masks: look at those of all
 // samples in any case.
-DataAdvice advise_data(const Experiment& experiment, bool names_given, int threads, bool all_masks = false);
+DataAdvice advise_data(const Experiment& experiment, bool names_given, int threads, bool all_masks = false,
+                       Split split = Split::kTrain);
 
 }  // namespace tessera

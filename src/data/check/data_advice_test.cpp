@@ -84,5 +84,16 @@ TEST(DataAdvice, MasksOfValidationHaveASay) {
   EXPECT_EQ(advise_data(experiment, false, 1).keys.at(0), "data.classes=[class_0,class_1,class_2,class_3]");
 }
 
+// 1..150 are the challenge's own numbers, and its training images need not be there to look at validation.
+TEST(DataAdvice, SourcesWhoseLabelsAreKnownAreTakenAsTheyAre) {
+  const TempFolder folder;
+  testing::write_image(folder / "images/validation/a.png");
+  testing::write_mask(folder / "annotations/validation/a.png", {4, 6}, 150);
+  const Experiment experiment = load_experiment("", {"data.type=ade20k", "data.path=" + folder.path().string()});
+  const DataAdvice advice = advise_data(experiment, false, 1, false, Split::kVal);
+  EXPECT_FALSE(advice.needed());
+  EXPECT_EQ(advice.config.labels, LabelConfig{});
+}
+
 }  // namespace
 }  // namespace tessera

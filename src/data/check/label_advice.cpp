@@ -218,6 +218,8 @@ LabelAdvice advise_labels(const MaskLook& masks, const DataConfig& config, bool 
   const size_t num_classes = config.classes.empty() && config.labels.binary ? 2 : config.classes.size();
   LabelAdvice as_given{.labels = config.labels, .classes = config.classes, .reading = {}, .others = {}, .mistake = {}};
   if (masks.masks == 0 || rules_fit(masks, config.labels, num_classes)) return as_given;
+  // Classes that the user named are not doubted for the sake of a few masks: these are bad samples.
+  if (names_given && rules_fit(usual_values(masks), config.labels, num_classes)) return as_given;
   LabelAdvice advice = Adviser(masks, config, names_given).advise();
   if (!advice.mistake.empty()) {
     advice.labels = config.labels;

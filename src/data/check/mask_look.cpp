@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/parallel_map.h"
+#include "data/check/border_look.h"
 #include "storage/file_tree.h"
 
 namespace tessera {
@@ -52,12 +53,18 @@ int64_t count_pieces(const RawMask& mask) {
   return pieces;
 }
 
-std::optional<MaskLook> look_at_mask(const std::filesystem::path& file, uint64_t max_pixels, bool exif_orientation) {
+struct OneMask {
+  MaskLook look;
+  bool computed = false;
+};
+
+std::optional<OneMask> look_at_mask(const std::filesystem::path& file, uint64_t max_pixels, bool exif_orientation) {
   if (file.empty()) return std::nullopt;
   try {
-    MaskLook look;
-    look.add(decode_mask(read_file(file).bytes, exif_orientation, max_pixels));
-    return look;
+    const RawMask mask = decode_mask(read_file(file).bytes, exif_orientation, max_pixels);
+    OneMask one{{}, look_at_borders(mask).computed()};
+    one.look.add(mask);
+    return one;
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -80,6 +87,7 @@ void MaskLook::merge(MaskLook&& from) {
   if (from.coloured != coloured) {
     MaskLook& grey = coloured ? from : *this;
     grey.values = as_colors(grey.values);
+    grey.masks_with = as_colors(grey.masks_with);
     coloured = true;
   }
   masks += from.masks;
@@ -88,7 +96,10 @@ void MaskLook::merge(MaskLook&& from) {
   too_many = too_many || from.too_many;
   for (const auto& [value, count] : from.values) {
     too_many = too_many || (values.size() >= kMostValues && !values.contains(value));
-    if (!too_many || values.contains(value)) values[value] += count;
+    if (!too_many || values.contains(value)) {
+      values[value] += count;
+      masks_with[value] += from.masks_with.at(value);
+    }
   }
   with_objects += from.with_objects;
   values_in_masks += from.values_in_masks;
@@ -105,6 +116,7 @@ void MaskLook::add(const RawMask& mask) {
   one.coloured = !is_grey(mask);
   const bool disguised = mask.rgb && !one.coloured;
   for (const int32_t stored : mask.values) ++one.values[disguised ? stored & 0xFF : stored];
+  for (const auto& entry : one.values) one.masks_with[entry.first] = 1;
   const auto different = std::ssize(one.values) - (one.values.contains(0) ? 1 : 0);
   if (different > 0 && !one.coloured) {
     one.with_objects = 1;
@@ -118,14 +130,32 @@ void MaskLook::add(const RawMask& mask) {
 
 MaskLook look_at_masks(const Dataset& dataset, std::span<const int64_t> samples, uint64_t max_pixels, bool exif_orientation,
                        int threads) {
-  MaskLook all;
-  ParallelMap<std::optional<MaskLook>> looks(std::ssize(samples), threads, 2 * threads, [&](int64_t i) {
+  constexpr int64_t kGreyPerColoured = 5;
+  MaskLook grey, coloured, computed;
+  ParallelMap<std::optional<OneMask>> looks(std::ssize(samples), threads, 2 * threads, [&](int64_t i) {
     return look_at_mask(dataset.mask_file(samples[static_cast<size_t>(i)]), max_pixels, exif_orientation);
   });
   while (auto look = looks.next()) {
-    if (*look) all.merge(std::move(**look));
+    if (!*look) continue;
+    OneMask& one = **look;
+    (one.computed ? computed : one.look.coloured ? coloured : grey).merge(std::move(one.look));
   }
+  MaskLook all = std::move(grey);
+  if (coloured.masks * kGreyPerColoured > all.masks) all.merge(std::move(coloured));
+  if (computed.masks > all.masks) all.merge(std::move(computed));
   return all;
+}
+
+MaskLook usual_values(const MaskLook& look) {
+  constexpr int64_t kFewestMasks = 8, kShare = 20;
+  MaskLook usual = look;
+  if (look.masks < kFewestMasks) return usual;
+  const int64_t few = std::max<int64_t>(1, look.masks / kShare);
+  std::erase_if(usual.values, [&](const auto& entry) {
+    const auto found = look.masks_with.find(entry.first);
+    return found != look.masks_with.end() && found->second <= few;
+  });
+  return usual.values.empty() ? look : usual;
 }
 
 bool numbers_objects(const MaskLook& look) {

@@ -16,8 +16,9 @@ struct MaskLook {
   int64_t pixels = 0;  // of them
   int bits = 0;        // of the deepest
   bool coloured = false;
-  std::map<int32_t, int64_t> values;  // stored grey value or palette index, or of coloured masks 0xRRGGBB: its pixels
-  bool too_many = false;              // values, so that some are missing
+  std::map<int32_t, int64_t> values;      // stored grey value or palette index, or of coloured masks 0xRRGGBB: its pixels
+  bool too_many = false;                  // values, so that some are missing
+  std::map<int32_t, int64_t> masks_with;  // each of these values: in how many masks
 
   // How the values that are not 0 lie, for masks that have some: do they number objects?
   int64_t with_objects = 0;                 // masks
@@ -30,7 +31,11 @@ struct MaskLook {
   void merge(MaskLook&& other);
 };
 
-// Reads the masks of these samples on `threads` threads; those that cannot be read have no say.
+// What nearly all masks hold: without the values that hardly any has, which are mistakes of these masks. Of a few masks, all.
+MaskLook usual_values(const MaskLook& look);
+
+// Reads the masks of these samples on `threads` threads. Those that cannot be read have no say, nor have a few odd ones among
+// others: computed ones (see BorderLook), and coloured ones among grey ones.
 MaskLook look_at_masks(const Dataset& dataset, std::span<const int64_t> samples, uint64_t max_pixels, bool exif_orientation,
                        int threads);
 

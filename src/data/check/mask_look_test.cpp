@@ -91,5 +91,37 @@ TEST(MaskLook, ReadsTheMasksOfADataSetAndPassesOverBrokenOnes) {
   }
 }
 
+TEST(MaskLook, AFewOddMasksHaveNoSay) {
+  testing::TempFolder folder;
+  std::vector<int64_t> all;
+  for (int i = 0; i < 12; ++i) {
+    testing::write_pair(folder.path(), fmt::format("m{:02}", i), {16, 16});
+    all.push_back(i);
+  }
+  Image red(16, 16, 3);
+  red.bytes()[0] = 255;
+  write_file(folder / "masks/m03.png", encode_png(red));
+  LabelMap soft(16, 16);
+  for (size_t i = 0; i < soft.labels.size(); ++i)
+    soft.labels[i] =
+        static_cast<int16_t>(std::clamp<int>(static_cast<int>(i % 16) * 60 - 400 + static_cast<int>(i / 16) % 5, 0, 255));
+  write_file(folder / "masks/m04.png", encode_png_labels(soft));
+  DataConfig config = testing::pairs_at(folder.path());
+  config.val_share = 0;
+  const MaskLook look = look_at_masks(*make_dataset(config, Split::kTrain), all, 1000, true, 2);
+  EXPECT_EQ(look.masks, 10);
+  EXPECT_EQ(look.values, (std::map<int32_t, int64_t>{{0, 1280}, {1, 1280}}));
+}
+
+TEST(MaskLook, UsualValuesAreThoseOfMoreThanAFewMasks) {
+  MaskLook look;
+  for (int i = 0; i < 9; ++i) look.add(mask_of(2, {0, i == 4 ? 77 : 1}));
+  EXPECT_EQ(look.masks_with, (std::map<int32_t, int64_t>{{0, 9}, {1, 8}, {77, 1}}));
+  EXPECT_EQ(usual_values(look).values.size(), 2U);
+  MaskLook few;
+  few.add(mask_of(2, {0, 77}));
+  EXPECT_EQ(usual_values(few).values.size(), 2U);
+}
+
 }  // namespace
 }  // namespace tessera

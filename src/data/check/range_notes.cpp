@@ -115,6 +115,10 @@ std::string several_depths(std::span<const std::pair<std::string, std::string>> 
   return kinds.size() < 2 ? "" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string contrast_note(std::span<const ImageLook> images, const NormalizeConfig& normalize) {
+  return images.empty() ? "" : input_note(images, facts_of(images), normalize);
+}
+
 std::vector<std::string> range_notes(std::span<const ImageLook> images, const NormalizeConfig& normalize) {
   constexpr double kDark = 0.02;  // of the range of all
   if (images.empty()) return {};

@@ -21,6 +21,10 @@ NormalizeConfig decided_normalize(const DataConfig& config, const ImageFacts& fa
 // "16-bit, 1 channel, values 96 to 4012 (12 of 16 bits)": what images look like, for people.
 std::string describe_images(std::span<const ImageLook> images);
 
+// A sentence where this normalisation (which is decided) leaves hardly any contrast or values far from 0, with the keys to set;
+// else "".
+std::string contrast_note(std::span<const ImageLook> images, const NormalizeConfig& normalize);
+
 // Sentences about images that a network can hardly learn from with this normalisation (which is decided), each with the keys to
 // set: hardly any contrast, values far from 0, images of one value, dark ones among others, several depths.
 std::vector<std::string> range_notes(std::span<const ImageLook> images, const NormalizeConfig& normalize);
