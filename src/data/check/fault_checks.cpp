@@ -37,7 +37,7 @@ FilesByStem lower_case_masks(const DataConfig& config) {
 std::string mask_of_other_case(const std::string& id, const FilesByStem& masks) {
   try {
     const std::string stem = find_mask(lower(id), masks);
-    return stem.empty() ? "" : masks.at(stem).string();
+    return stem.empty() ? "" : masks.at(stem);
   } catch (const Error&) {
     return "";  // two of them
   }
