@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "config/node.h"
 #include "core/error.h"
@@ -27,10 +27,10 @@ std::string bomb(int levels) {
 }
 
 TEST(YamlSize, AliasesThatUnfoldAreRefusedByLineAtOnce) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor: others may keep it busy
   EXPECT_CONTAINS(message_of<UsageError>([] { parse_config(bomb(40), "bomb.yaml"); }),
                   "bomb.yaml:6: the config has more than 1000000 values");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC);
 }
 
 TEST(YamlSize, LongTextBehindAliasesIsRefused) {
@@ -100,11 +100,10 @@ TEST(YamlSize, VeryManyKeysAreMergedInTime) {
     for (int k = 0; k < 100'000; ++k) text += fmt::format("{}{}: 1, ", name, k);
     write_file(folder / fmt::format("{}.yaml", name), text + "last: 1}}\n" + (name[0] == 'o' ? "base: under.yaml\n" : ""));
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor: others may keep it busy
   const Node all = load_config(folder / "over.yaml");
   EXPECT_EQ(all.find("model")->find("options")->map.size(), 200'001U);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin,
-            std::chrono::seconds(20));  // minutes, when each key was looked for in all
+  EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC);  // minutes, when each key was looked for in all
 }
 
 }  // namespace

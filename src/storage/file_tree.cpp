@@ -121,7 +121,13 @@ std::vector<std::string> names_below(const fs::path& folder) {
   if (!found) return list_file_names(folder);
   TSR_CHECK(found->archive->has_folder(found->path), "no such folder: {}", folder.string());
   std::vector<std::string> names = found->archive->files_below(found->path);
-  std::sort(names.begin(), names.end());
+  // As folders are walked: what is below a folder comes before a folder whose name goes on ("b/y", then "b-c/x").
+  const auto in_walk = [](char a, char b) {
+    return a != b && b != '/' && (a == '/' || static_cast<uint8_t>(a) < static_cast<uint8_t>(b));
+  };
+  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), in_walk);
+  });
   return names;
 }
 
