@@ -7,6 +7,7 @@ import time
 from support import Folder, check, start, tessera, write_png
 
 SAMPLES, KILLS = 120, 5
+JOURNAL = ".tessera-convert.jsonl"
 FORMATS = [["--format", "mds", "--compression", "zstd:3", "--hash", "sha1,xxh64"], ["--format", "tar"], ["--format", "folder"]]
 
 
@@ -39,12 +40,17 @@ def main():
                 process = start(*map(str, command), "-o", str(target))
                 if kills < KILLS and tries < 4 * KILLS:
                     tries += 1
-                    time.sleep(random.uniform(0.0, seconds))
+                    if tries % 2:  # as soon as something is written, or little later
+                        while process.poll() is None and not (target / JOURNAL).exists():
+                            time.sleep(0.001)
+                        time.sleep(random.choice((0.0, 0.01, 0.05)))
+                    else:  # whenever
+                        time.sleep(random.uniform(0.0, seconds))
                     if process.poll() is None:
                         process.kill()
                         process.communicate()
                         kills += 1
-                        unfinished += (target / ".tessera-convert.jsonl").exists()
+                        unfinished += (target / JOURNAL).exists()
                         continue
                 _, errors = process.communicate()
                 check(process.returncode == 0, f"{options}: the conversion that went on failed:\n{errors}")
