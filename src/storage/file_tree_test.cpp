@@ -13,7 +13,6 @@
 namespace tessera {
 namespace {
 
-
 void write_zip(const fs::path& path, const std::vector<std::string>& names) {
   ZipWriter zip;
   for (const std::string& name : names) zip.add(name, testing::bytes_of("of " + name));
