@@ -2,16 +2,22 @@
 #include <ATen/core/Tensor.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "apps/command.h"
 #include "core/clock.h"
 #include "core/cpu_budget.h"
+#include "core/error.h"
+#include "core/files.h"
 #include "core/json_text.h"
 #include "data/batch/input_batch.h"
 #include "data/batch/loader.h"
 #include "data/datasets/dataset_factory.h"
+#include "data/decode/png_writer.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/environment.h"
 
@@ -22,6 +28,7 @@ struct DataArguments {
   ConfigArguments config;
   int64_t images = 1000;
   bool as_json = false;
+  std::string dump;
 };
 
 double cpu_seconds() {
@@ -56,9 +63,21 @@ StageTimes difference(StageTimes after, const StageTimes& before) {
   return after;
 }
 
+// The images of a batch of bytes as PNG files, for who wants to compare them.
+void dump_images(const Batch& batch, const Dataset& data, const fs::path& folder) {
+  TSR_CHECK_USAGE(batch.images.scalar_type() == at::kByte, "--dump writes images of 8 bits, these are deeper");
+  fs::create_directories(folder);
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    const at::Tensor pixels = batch.images[i];
+    Image image(static_cast<int>(pixels.size(0)), static_cast<int>(pixels.size(1)), static_cast<int>(pixels.size(2)));
+    std::copy_n(pixels.const_data_ptr<uint8_t>(), image.count(), image.bytes().begin());
+    write_file(folder / (data.id(batch.indices[static_cast<size_t>(i)]) + ".png"), encode_png(image));
+  }
+}
+
 // Batches as a training on the CPU takes them: normalised floats, and labels as whole numbers of 64 bits, which is what other
 // programs hand to their loss. The first batches, until all that is made ahead was made once, are not counted.
-Measured measure(const Experiment& experiment, int64_t images) {
+Measured measure(const Experiment& experiment, const DataArguments& arguments) {
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const Pipeline pipeline = make_pipeline(experiment.data, Split::kTrain);
   Quarantine quarantine(data->size(), experiment.data.max_bad_share);
@@ -72,8 +91,10 @@ Measured measure(const Experiment& experiment, int64_t images) {
                  .threads = result.threads,
                  .prefetch = static_cast<int>(experiment.data.prefetch)},
                 0);
+  std::string dump = arguments.dump;
   const auto take = [&] {
     const Batch batch = loader.next();
+    if (!dump.empty()) dump_images(batch, *data, std::exchange(dump, ""));
     const double begin = monotonic_s();
     const InputBatch input(batch, at::kCPU);
     const at::Tensor pixels = input.input(0, input.size(), experiment.data.normalize, at::kFloat);
@@ -85,7 +106,7 @@ Measured measure(const Experiment& experiment, int64_t images) {
   const StageTimes before = loader.stage_times();
   const double begin = monotonic_s(), cpu = cpu_seconds(), waited = loader.seconds_waited();
   result.input_seconds = 0;
-  while (result.images < images) result.images += take();
+  while (result.images < arguments.images) result.images += take();
   result.seconds = monotonic_s() - begin;
   result.cpu_seconds = cpu_seconds() - cpu;
   result.waited = loader.seconds_waited() - waited;
@@ -135,9 +156,10 @@ void add_bench_data(CLI::App& bench) {
   CLI::App* data = bench.add_subcommand("data", "how fast training data is loaded, and where the time goes");
   arguments->config.add_to(*data);
   data->add_option("--images", arguments->images, "to load at least")->capture_default_str()->check(CLI::PositiveNumber);
+  data->add_option("--dump", arguments->dump, "write the images of the first batch into this folder, as PNG");
   data->add_flag("--json", arguments->as_json, "as JSON");
   data->callback([arguments] {
-    const nlohmann::json result = json_of(measure(arguments->config.load(), arguments->images));
+    const nlohmann::json result = json_of(measure(arguments->config.load(), *arguments));
     if (arguments->as_json) {
       fmt::print("{}\n", json_text(result, 2));
     } else {

@@ -120,8 +120,11 @@ std::string read_text_or_pipe(const fs::path& path) {
 }
 
 std::vector<std::string> read_lines(const fs::path& path) {
+  return lines_of(read_text(path), path);
+}
+
+std::vector<std::string> lines_of(const std::string& text, const fs::path& path) {
   std::vector<std::string> lines;
-  const std::string text = read_text(path);
   TSR_CHECK(!text.starts_with("\xff\xfe") && !text.starts_with("\xfe\xff"),
             "{} is UTF-16 text: expected UTF-8; save it with that encoding", printable(path.string()));
   const std::string_view mark = "\xef\xbb\xbf";  // of UTF-8; editors on Windows put it first

@@ -20,6 +20,7 @@ std::string read_text(const fs::path& path);
 // A file or what comes through a pipe, as of a shell's <(command): up to 16 MiB, and no byte later than 30 s after the last.
 std::string read_text_or_pipe(const fs::path& path);
 std::vector<std::string> read_lines(const fs::path& path);  // without line ends, empty lines and '#' comments
+std::vector<std::string> lines_of(const std::string& text, const fs::path& path);  // the same of the text of a file
 
 // Writes under a temporary name in the same folder, flushes to the disk, renames: readers see the old file or the new one,
 // never a part (Note [Files in the making]). A link stays and what it leads to is written, as `cp` does, but for other users'

@@ -132,6 +132,17 @@ void FolderCopy::take_files(FileStore& store, const std::string& newest, const s
   }
 }
 
+bool FolderCopy::is_same() {
+  if (complete_there_.empty()) return false;
+  for (const std::string& name : {file_of(*complete_there_.rbegin(), kDone), std::string(kBest)}) {
+    const HttpReply there = bucket_.send(bucket_.request(name), bucket_.name_of(name), /*nothing_at_404=*/true);
+    std::error_code error;
+    const bool is_here = fs::exists(folder_ / name, error);
+    if (there.ok() != is_here || (is_here && there.body != read_text(folder_ / name))) return false;
+  }
+  return true;
+}
+
 void FolderCopy::start(std::chrono::seconds period) {
   worker_ = std::thread([this, period] { work(period); });
 }

@@ -38,6 +38,9 @@ class FolderCopy {
   // has none. Throws Error.
   bool fetch_newer();
 
+  // Whether the folder has the copy's newest checkpoint and its choice of the best one. After `newest_checkpoint`.
+  bool is_same();
+
   // Begins to copy, every `period`.
   void start(std::chrono::seconds period);
 

@@ -22,8 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kMagic = "TSROBJ01", kEnding = ".object";
-constexpr size_t kTail = sizeof(uint64_t) + kMagic.size();
+constexpr std::string_view kCacheMagic = "TSROBJ01", kEnding = ".object";
+constexpr size_t kTail = sizeof(uint64_t) + kCacheMagic.size();
 constexpr size_t kMostFacts = 4096;
 constexpr int64_t kMostTrailer = kMostFacts + kTail;
 constexpr const char* kAdvice = "set data.remote.cache to a folder of yours";
@@ -35,9 +35,9 @@ std::string hex(uint64_t value) {
 // The content without what follows it, and what that says. Throws Error.
 std::pair<Blob, json> opened(const fs::path& path) {
   const Blob all = map_file(path);
-  TSR_CHECK(
-      all.size() >= kTail && std::memcmp(all.bytes.data() + all.size() - kMagic.size(), kMagic.data(), kMagic.size()) == 0,
-      "it is no such file");
+  TSR_CHECK(all.size() >= kTail &&
+                std::memcmp(all.bytes.data() + all.size() - kCacheMagic.size(), kCacheMagic.data(), kCacheMagic.size()) == 0,
+            "it is no such file");
   uint64_t length = 0;
   std::memcpy(&length, all.bytes.data() + all.size() - kTail, sizeof length);
   TSR_CHECK(length <= kMostFacts && length + kTail <= all.size(), "its end is damaged");
@@ -207,7 +207,7 @@ void CacheDraft::finish(const std::string& mark) {
   TSR_CHECK(trailer.size() <= kMostFacts, "{}: the server's mark of it has {} bytes", what_, mark.size());
   const uint64_t length = trailer.size();
   trailer.append(reinterpret_cast<const char*>(&length), sizeof length);
-  trailer += kMagic;
+  trailer += kCacheMagic;
   file_.write(std::span(reinterpret_cast<const uint8_t*>(trailer.data()), trailer.size()));
   file_.move_to_target();
 }

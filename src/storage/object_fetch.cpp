@@ -14,6 +14,7 @@ namespace {
 constexpr long kPart = 206, kUnchanged = 304, kOtherVersion = 412, kBeyondTheEnd = 416;
 constexpr size_t kLongestMark = 512;
 constexpr int64_t kProgress = 1 << 20;
+constexpr int64_t kNoObject = int64_t{1} << 60;  // bytes that no object has
 
 // What tells two versions of an object apart: its ETag, else its date.
 std::string mark_of(const HttpReply& reply) {
@@ -35,7 +36,8 @@ int64_t content_length(const HttpReply& reply) {
   const std::string text = reply.header("content-length");
   int64_t length = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  return error == std::errc() && end == text.data() + text.size() && length >= 0 ? length : -1;
+  const bool fine = error == std::errc() && end == text.data() + text.size() && length >= 0 && length < kNoObject;
+  return fine ? length : -1;
 }
 
 // The tries of one object.

@@ -195,13 +195,21 @@ void RemoteStore::work() {
   }
 }
 
+// Whether another process has the file's lock.
+bool RemoteStore::fetched_elsewhere(const std::string& key) const {
+  FileLock lock = cache_.lock(key);
+  const bool ours = lock.try_lock();
+  if (ours) lock.remove();
+  return !ours;
+}
+
 // The object's bytes; 0 where it is not here. Whatever goes wrong is told to who opens the file.
 int64_t RemoteStore::fetch_ahead(const std::string& name) {
   try {
     check_file_name(name, root());
     const std::string key = key_of(name);
     if (!cache_.holds(key)) {
-      if (!cache_.lock(key).try_lock()) return 0;  // another process fetches it: the next file is worth more than waiting
+      if (fetched_elsewhere(key)) return 0;  // the next file is worth more than waiting
       fetch(name, key, "");
     }
     std::error_code error;

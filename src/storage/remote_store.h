@@ -33,6 +33,7 @@ class RemoteStore : public FileStore {
   bool may_fetch_ahead() const;
   CachedObject fetch(const std::string& name, const std::string& key, const std::string& mark);
   CachedObject fetch_locked(const std::string& name, const std::string& key, const std::string& mark);
+  bool fetched_elsewhere(const std::string& key) const;
   int64_t fetch_ahead(const std::string& name);
   std::optional<Blob> current(const std::string& name, const std::string& key, const FileSum& sum, std::string& mark);
   std::string key_of(const std::string& name) const { return ObjectCache::key_of(identity_, name); }

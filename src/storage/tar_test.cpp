@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-std::vector<uint8_t> bytes_of(const std::string& text) {
+std::vector<uint8_t> vector_of(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
@@ -32,7 +32,7 @@ const std::string kSplit = std::string(90, 'a') + "/" + std::string(90, 'b') + "
 
 std::vector<uint8_t> three_files() {
   std::vector<uint8_t> archive;
-  for (const std::string& name : {std::string("x.jpg"), kSplit, kLong}) put_tar_member(archive, name, bytes_of("of " + name));
+  for (const std::string& name : {std::string("x.jpg"), kSplit, kLong}) put_tar_member(archive, name, vector_of("of " + name));
   end_tar(archive);
   return archive;
 }
@@ -68,13 +68,13 @@ TEST(Tar, WhatIsWrittenIsRead) {
 TEST(Tar, GnuNamesAndSizesAreRead) {
   std::vector<uint8_t> archive;
   append(archive, header("././@LongLink", "00000000425", 'L'));
-  append(archive, bytes_of(kLong + std::string(277 - kLong.size(), '\0')));
+  append(archive, vector_of(kLong + std::string(277 - kLong.size(), '\0')));
   append(archive, header("cut", std::string("\x80\0\0\0\0\0\0\0\0\0\0\5", 12), '0'));
-  append(archive, bytes_of("hello"));
+  append(archive, vector_of("hello"));
   append(archive, header("folder/", "0", '5'));
   append(archive, header("link", "17", '2'));  // has no content, whatever it says
   append(archive, header("y", " 2 ", '\0'));
-  append(archive, bytes_of("hi"));
+  append(archive, vector_of("hi"));
   end_tar(archive);
   EXPECT_EQ(read_all(archive), (std::vector<Found>{{kLong, "hello"}, {"y", "hi"}}));
 }
@@ -102,7 +102,7 @@ TEST(Tar, SizesAndHeadersThatCannotBeAreRefused) {
   const auto message = [](const std::vector<uint8_t>& first, const std::string& content = "") {
     std::vector<uint8_t> archive;
     append(archive, first);
-    append(archive, bytes_of(content));
+    append(archive, vector_of(content));
     end_tar(archive);
     return testing::message_of([&] { read_all(archive); });
   };

@@ -138,14 +138,28 @@ const ZipEntry* Zip::find(const std::string& name) const {
 }
 
 Blob Zip::read(const ZipEntry& entry) {
-  return entry.deflated ? inflate(entry) : file_.part(entry.offset, entry.stored);
-}
-
-Blob Zip::inflate(const ZipEntry& entry) {
+  if (!entry.deflated) return file_.part(entry.offset, entry.stored);
   unpacked_ += entry.size;
   TSR_CHECK(unpacked_ <= kUnpackAlways || unpacked_ / kUnpackFactor <= file_.size(),
             "{} ({} bytes) would unpack to {} bytes and more; weights do not shrink like that, the file is not trusted", name_,
             file_.size(), unpacked_);
+  return inflate(entry);
+}
+
+Blob Zip::read_checked(const ZipEntry& entry, uint64_t most) const {
+  TSR_CHECK(entry.size <= most, "{}: entry '{}' has {} bytes, expected {} at most", name_, entry.name, entry.size, most);
+  if (entry.deflated) return inflate(entry);
+  const Blob content = file_.part(entry.offset, entry.stored);
+  check_crc(entry, content.bytes);
+  return content;
+}
+
+void Zip::check_crc(const ZipEntry& entry, std::span<const uint8_t> content) const {
+  const uint64_t crc = crc32_z(0, content.data(), content.size());
+  TSR_CHECK(crc == entry.crc, "{} is damaged: the checksum of entry '{}' does not match", name_, entry.name);
+}
+
+Blob Zip::inflate(const ZipEntry& entry) const {
   std::vector<uint8_t> out(entry.size);
   z_stream stream{};
   TSR_CHECK(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "zlib could not be started");
@@ -170,8 +184,7 @@ Blob Zip::inflate(const ZipEntry& entry) {
   inflateEnd(&stream);
   TSR_CHECK(status == Z_STREAM_END && made == out.size(), "{} is damaged: entry '{}' does not unpack to the {} bytes it claims",
             name_, entry.name, entry.size);
-  uint64_t crc = crc32_z(0, out.data(), out.size());
-  TSR_CHECK(crc == entry.crc, "{} is damaged: the checksum of entry '{}' does not match", name_, entry.name);
+  check_crc(entry, out);
   return own_bytes(std::move(out));
 }
 

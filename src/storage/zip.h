@@ -29,8 +29,13 @@ class Zip {
   // (Checksums of stored entries are not looked at: torch.save can be told to leave them wrong.)
   Blob read(const ZipEntry& entry);
 
+  // The same for archives of any files, from many threads: checksums of stored entries are compared too, and what entries
+  // unpack to together is not looked at, only the size of each: `most` bytes.
+  Blob read_checked(const ZipEntry& entry, uint64_t most) const;
+
  private:
-  Blob inflate(const ZipEntry& entry);
+  Blob inflate(const ZipEntry& entry) const;
+  void check_crc(const ZipEntry& entry, std::span<const uint8_t> content) const;
 
   Blob file_;
   std::string name_;

@@ -13,6 +13,7 @@
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
 #include "tensor/error_text.h"
+#include "train/run_folder.h"
 
 namespace tessera {
 namespace {

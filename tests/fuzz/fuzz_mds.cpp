@@ -59,7 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = tessera::parse_mds_index(tessera::mds_index_text(shards), "again");
     if (again.size() != shards.size()) std::abort();
     for (size_t i = 0; i < again.size(); ++i) {
-      if (*again[i].columns != *shards[i].columns || again[i].raw != shards[i].raw || again[i].zip != shards[i].zip) std::abort();
+      if (*again[i].columns != *shards[i].columns || again[i].raw != shards[i].raw || again[i].zip != shards[i].zip)
+        std::abort();
     }
   });
   if (size == 0) return 0;
@@ -72,7 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       attempt([&] {
         const auto values = shard.values(i, columns);
         for (size_t c = 0; c < values.size(); ++c) {
-          if (values[c].bytes.data() < blob.bytes.data() || values[c].bytes.data() + values[c].size() > blob.bytes.data() + blob.size())
+          if (values[c].bytes.data() < blob.bytes.data() ||
+              values[c].bytes.data() + values[c].size() > blob.bytes.data() + blob.size())
             std::abort();
           look_at(columns[c], values[c]);
         }

@@ -34,6 +34,23 @@ def coco():
         yield f"rle-{i}", json.dumps({"size": [item["height"], item["width"]], "counts": item["string"]}).encode()
 
 
+def shards(kind):
+    for name, content in json.loads((FIXTURES / "records.json").read_text())["files"].items():
+        if (kind == "tar") == (".tar" in name):
+            yield name, base64.b64decode(content)
+
+
+def rle():
+    for i, item in enumerate(json.loads((FIXTURES / "pycocotools.json").read_text())["rle"]):
+        yield f"{i}", bytes([item["height"] - 1, item["width"] - 1]) + item["string"].encode()
+
+
+def labelme():
+    for i, shape in enumerate(json.loads((FIXTURES / "drawn_shapes.json").read_text())[:40]):
+        shapes = [{"label": "a", "points": shape["points"], "shape_type": shape["kind"]}] * (1 + i % 2)
+        yield f"{i}", json.dumps({"version": "5.5.0", "shapes": shapes}).encode()
+
+
 def lists():
     yield "plain", b"a\nb\nfolder/c.png\nimage 1\n"
     yield "windows", b"\xef\xbb\xbfa\r\n\r\n b\t\r\n"
@@ -84,7 +101,8 @@ def sealed():
 
 def main():
     makers = {"pth": lambda: weights("pth"), "safetensors": lambda: weights("safetensors"), "config": config, "coco": coco,
-              "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed, "mds": mds}
+              "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed, "mds": mds,
+              "tfrecord": lambda: shards("tfrecord"), "tar": lambda: shards("tar"), "rle": rle, "labelme": labelme}
     for target in sys.argv[2:]:
         for name, content in makers[target]():
             (pathlib.Path(sys.argv[1]) / f"corpus_{target}" / f"seed-{name}").write_bytes(content)

@@ -6,6 +6,7 @@
 //   store_tool remove ROOT NAME
 //   store_tool copy ROOT FOLDER           a run's folder, every second until standard input ends
 //   store_tool fetch ROOT FOLDER          what of it is newer there
+//   store_tool run ROOT -                 the folder of a run, fetched where it is in a bucket
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/split.h"
+#include "storage/fetched_run.h"
 #include "storage/file_store.h"
 #include "storage/folder_copy.h"
 #include "storage/place_url.h"
@@ -95,6 +97,8 @@ void run(const std::vector<std::string>& arguments) {
     while (std::getchar() != EOF) {
     }
     copy.finish(std::chrono::seconds(60));
+  } else if (command == "run") {
+    fmt::print("{}\n", fetched_run(root).string());
   } else if (command == "fetch") {
     FolderCopy copy(root, arguments[2], Access::kPrivate);
     fmt::print("{}\n", copy.fetch_newer() ? "fetched" : "nothing newer");

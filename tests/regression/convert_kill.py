@@ -6,7 +6,7 @@ import time
 
 from support import Folder, check, start, tessera, write_png
 
-SAMPLES, KILLS = 240, 6
+SAMPLES, KILLS = 120, 5
 FORMATS = [["--format", "mds", "--compression", "zstd:3", "--hash", "sha1,xxh64"], ["--format", "tar"], ["--format", "folder"]]
 
 
@@ -28,7 +28,7 @@ def main():
     with Folder() as folder:
         make_pairs(folder / "pairs")
         for number, options in enumerate(FORMATS):
-            command = ["data", "convert", folder / "pairs", "data.classes=[background, thing]", "--shard-size", "16KB", "--workers", "2", *options]
+            command = ["data", "convert", folder / "pairs", "data.classes=[background, thing]", "--shard-size", "12KB", "--workers", "2", *options]
             begin = time.monotonic()
             out, _ = tessera(*command, "-o", folder / f"whole{number}")
             seconds = time.monotonic() - begin
@@ -37,7 +37,7 @@ def main():
             target, kills, unfinished, tries = folder / f"killed{number}", 0, 0, 0
             while True:
                 process = start(*map(str, command), "-o", str(target))
-                if kills < KILLS and tries < 10 * KILLS:
+                if kills < KILLS and tries < 4 * KILLS:
                     tries += 1
                     time.sleep(random.uniform(0.0, seconds))
                     if process.poll() is None:
@@ -48,7 +48,7 @@ def main():
                         continue
                 _, errors = process.communicate()
                 check(process.returncode == 0, f"{options}: the conversion that went on failed:\n{errors}")
-                if kills >= KILLS or tries >= 10 * KILLS:
+                if kills >= KILLS or tries >= 4 * KILLS:
                     break
                 target.rename(folder / f"done{number}-{kills}-{tries}")  # whole before all kills were spent: once more
             for done in [target, *folder.glob(f"done{number}-*")]:

@@ -23,7 +23,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     raise SystemExit(77)
 
-TOOL = pathlib.Path(program()).resolve().parents[1] / "tests" / "store_tool"
+TOOL = pathlib.Path(program()).absolute().parents[1] / "tests" / "store_tool"
 SHARDS = {f"shard.{i:05}.mds": random.Random(i).randbytes(1_500_000 + i) for i in range(5)}
 CONVERTED = [*(a for a in TINY if a.startswith("data.")), "data.train.count=24"]
 TINY_RECORDS = ["data.type=mds", *(a for a in TINY if not a.startswith(("data.synthetic", "data.type", "data.train.count", "data.val.count")))]
@@ -384,6 +384,18 @@ def copies(server, s3, root):
     third.mkdir()
     tool(env, "fetch", "s3://data/runs/unet", third)
     check(files_of(third) == expected and not (root.parent / "evil").exists() and not (third / ".hidden").exists(), f"{sorted(files_of(third))}")
+    # A run in a bucket, to be looked at: what it is now, fetched where it is not here.
+    for change in ("first", "none", "best", "anew"):
+        if change == "best":
+            s3.put_object(Bucket="data", Key="runs/unet/checkpoints/best.json", Body=b'{"checkpoint": "step-00000040"}')
+        if change == "anew":
+            s3.put_object(Bucket="data", Key="runs/unet/checkpoints/step-00000040/DONE", Body=b"another")
+        server.plan()
+        folder = pathlib.Path(tool(env, "run", "s3://data/runs/unet/", "-")[0].strip())
+        there = keys(s3, "runs/unet/")
+        check(all(there[name] == data for name, data in files_of(folder).items()) and (folder / "checkpoints/step-00000040/DONE").exists(), f"{change}: {sorted(files_of(folder))}")
+        check((len(server.bodies("step-00000040/model")) == 0) == (change == "none"), f"{change}: fetched {server.bodies('model')}")
+    check("holds no complete checkpoint" in tool(env, "run", "s3://data/runs/nothing", "-", expect=1)[1], "a run that is not there")
     # A bucket that refuses: the process ends well and says so.
     server.plan(Fault("runs/no", "status", -1, "PUT", at=403, body=error_xml("AccessDenied", "no")))
     out = subprocess.run([TOOL, "copy", "s3://data/runs/no", run], input="", capture_output=True, text=True, env=env, timeout=60)
@@ -423,7 +435,7 @@ def training(server, s3, root):
     check(keys(s3, "runs/remote/") == there, f"the copy of the run: {sorted(keys(s3, 'runs/remote/'))} and {sorted(there)}")
     # Two ranks on a host with an empty cache: one download of each file.
     server.plan()
-    train({**env, "TESSERA_CACHE": str(root / "ranks")}, "data.path=s3://data/cells", f"run.dir={root / 'ranks-run'}", "-p", "ddp", "-n", "2", *steps)
+    train({**env, "TESSERA_CACHE": str(root / "ranks")}, "data.path=s3://data/cells", f"run.dir={root / 'ranks-run'}", "-p", "ddp", "--ranks", "2", *steps)
     names = [r["path"] for r in server.bodies("cells/train/")]
     check(len(names) == len(set(names)), f"files were fetched more than once: {sorted(names)}")
     # Another run of that name is refused before anything is done; with --resume another machine goes on.

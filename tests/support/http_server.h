@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -31,6 +32,7 @@ class HttpServer {
   };
 
   HttpServer() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    ::setenv("no_proxy", "127.0.0.1", 1);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/parallel_map.h"
 #include "data/check/border_look.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -60,7 +61,7 @@ struct OneMask {
 std::optional<OneMask> look_at_mask(const std::filesystem::path& file, uint64_t max_pixels, bool exif_orientation) {
   if (file.empty()) return std::nullopt;
   try {
-    const RawMask mask = decode_mask(read_bytes(file), exif_orientation, max_pixels);
+    const RawMask mask = decode_mask(read_file(file).bytes, exif_orientation, max_pixels);
     OneMask one{{}, look_at_borders(mask).computed()};
     one.look.add(mask);
     return one;

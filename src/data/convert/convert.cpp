@@ -57,6 +57,16 @@ class Turn {
   FileLock lock_;
 };
 
+// What a killed conversion was about to rename.
+void remove_leftovers_below(const fs::path& folder) {
+  remove_leftovers(folder);
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) remove_leftovers(entry->path());
+  }
+}
+
 // Masks that mean what the config says are given back with its rules.
 DatasetCard card_of(const DataConfig& config, const Dataset& dataset, SourceType type) {
   DatasetCard card{.type = type,
@@ -93,6 +103,7 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
   const std::string identity = source_identity(config, splits, options.output, formats.at(0)->needs_unique_names());
   if (is_converted(to, identity)) return {};
   Journal journal(to, identity);
+  remove_leftovers_below(to);
   check_space(splits, to, bytes_of(journal.found()), options.output);
 
   int64_t done = 0;
@@ -102,7 +113,6 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
     const std::string name(name_of(splits[i].split));
     const fs::path folder = to / name;
     make_folders(folder);
-    remove_leftovers(folder);
     SplitConversion conversion(data, name, folder, *formats[i], options.output.shard_bytes, options.workers, journal,
                                [&](int64_t samples) { on_sample(done += samples); });
     const std::vector<WrittenShard> shards = conversion.write();

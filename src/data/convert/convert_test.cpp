@@ -202,7 +202,7 @@ TEST(Convert, OptionsThatCannotBeAreRefused) {
   const auto refused = [](const OutputOptions& options) { return message_of<UsageError>([&] { check_output(options); }); };
   EXPECT_CONTAINS(refused({.format = "mdx"}), "did you mean 'mds'");
   EXPECT_CONTAINS(refused({.format = "tar", .compression = "zstd"}), "know gz alone");
-  EXPECT_CONTAINS(refused({.format = "mds", .hashes = {"sha265"}}), "did you mean 'sha256'");
+  EXPECT_CONTAINS(refused({.format = "mds", .hashes = {"sh256"}}), "did you mean 'sha256'");
   EXPECT_CONTAINS(refused({.format = "tar", .hashes = {"sha1"}}), "is for --format mds");
   EXPECT_CONTAINS(refused({.format = "folder", .compression = "gz"}), "is for shards");
   EXPECT_CONTAINS(refused({.format = "mds", .shard_bytes = uint64_t{1} << 32}), "below 4 GB");

@@ -123,7 +123,7 @@ class PlainOutput : public OutputFormat {
     return {{file.name + ".gz", compress(*compression_, file.bytes)}};
   }
 
-  RecordSourcePtr open(const fs::path& folder) const override { return open_shards(type_, folder.string(), split_, {}); }
+  RecordSourcePtr open(const fs::path& folder) const override { return open_shards(type_, folder.string(), split_, {}, {}); }
 
   bool needs_unique_names() const override { return type_ == SourceType::kTar; }
 

@@ -23,7 +23,7 @@ std::string file_text(const fs::path& file) {
 // What is done to samples later has no part in what is stored of them.
 bool decides_samples(const SchemaLine& line) {
   for (const char* key :
-       {"normalize", "threads", "prefetch", "max_bad_share", "records.shuffle_block", "records.predownload"}) {
+       {"normalize", "threads", "prefetch", "max_bad_share", "remote", "records.shuffle_block", "records.predownload"}) {
     if (line.key.starts_with(key)) return false;
   }
   return !line.key.ends_with(".transforms");

@@ -6,6 +6,7 @@
 #include "data/datasets/load_sample.h"
 #include "data/datasets/pair_dataset.h"
 #include "data/datasets/sample_list.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -14,12 +15,12 @@ fs::path challenge_root(const DataConfig& config, const SplitConfig& split) {
   const fs::path given = root_of(config, split);
   TSR_CHECK_USAGE(!given.empty(), "data.path is not set: give the folder ADEChallengeData2016");
   const fs::path inner = given / "ADEChallengeData2016";
-  return fs::is_directory(inner) ? inner : given;
+  return is_folder(inner) ? inner : given;
 }
 
 fs::path folder_of(const fs::path& root, const std::string& given, const std::string& usual, const std::string& key) {
   const fs::path folder = root / (given.empty() ? usual : given);
-  TSR_CHECK(fs::is_directory(folder),
+  TSR_CHECK(is_folder(folder),
             "no such folder: {}; expected the layout of ADEChallengeData2016 (images/training, annotations/training, ...), set "
             "data.path or {}",
             folder.string(), key);

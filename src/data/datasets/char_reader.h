@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "storage/blob.h"
 
 namespace tessera {
 
@@ -24,6 +25,7 @@ class CharReader {
   void refill();
 
   std::ifstream file_;
+  Blob archived_;  // in the place of file_
   std::vector<char> buffer_;
   size_t at_ = 0;
   size_t filled_ = 0;

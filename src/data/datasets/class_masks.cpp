@@ -6,6 +6,7 @@
 #include "core/class_bits.h"
 #include "core/error.h"
 #include "data/datasets/load_sample.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -81,7 +82,7 @@ MatchedPairs match_class_masks(const PairFolders& folders, const std::vector<std
   names.insert(names.end(), kIgnoreNames.begin(), kIgnoreNames.end());
   FolderFiles images = files_by_stem(folders.images, folders.image_ending, "image"), masks;
   std::error_code ignored;
-  if (fs::equivalent(folders.images, folders.masks, ignored)) {
+  if (same_folder(folders.images, folders.masks)) {
     for (const std::string& mask : masks_among(images.read, names)) images.read.erase(mask);
   }
   // Where the images lie below the folder of masks, they are none of them.

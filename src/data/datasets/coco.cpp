@@ -11,9 +11,11 @@
 #include "data/datasets/class_table.h"
 #include "data/datasets/coco_files.h"
 #include "data/datasets/coco_outline.h"
+#include "data/datasets/coco_segments.h"
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/sample_list.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -42,7 +44,7 @@ fs::path json_of(const DataConfig& config, Split split) {
   const fs::path json =
       found ? found->json
             : root / (own.masks.empty() ? fmt::format("annotations/instances_{}2017.json", name_of(split)) : own.masks);
-  TSR_CHECK(fs::is_regular_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON", json.string(),
+  TSR_CHECK(is_plain_file(json), "no such file: {}; set data.path or data.{}.masks to the instances JSON", json.string(),
             name_of(split));
   return json;
 }
@@ -53,14 +55,13 @@ fs::path image_folder(const DataConfig& config, Split split, const fs::path& jso
   const SplitConfig& own = split_of(config, split);
   const fs::path root = root_of(config, own);
   if (!own.images.empty()) {
-    TSR_CHECK(fs::is_directory(root / own.images), "no such folder: {}; set data.path or data.{}.images",
-              (root / own.images).string(), name_of(split));
+    TSR_CHECK(is_folder(root / own.images), "no such folder: {}; set data.path or data.{}.images", (root / own.images).string(),
+              name_of(split));
     return root / own.images;
   }
   for (const fs::path& folder : coco_image_folders(root, json, split)) {
     for (size_t i = 0; i < std::min(images.size(), kLookedAt); ++i) {
-      std::error_code error;
-      if (fs::exists(folder / images[i].file_name, error)) return folder;
+      if (is_plain_file(folder / images[i].file_name)) return folder;
     }
   }
   fail("no folder below {} holds the images of {} (the first is {}); set data.path or data.{}.images", root.string(),
@@ -77,6 +78,7 @@ CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config
   root_ = root;
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and annotations");
   json_ = json_of(config, source);
+  if (is_archived(json_)) archived_json_ = read_file(json_);
   CocoFile file = read_coco_file(json_);
   TSR_CHECK(!file.images.empty(), "{} lists no images", json_.string());
   images_ = image_folder(config, source, json_, file.images);
@@ -119,6 +121,7 @@ void CocoDataset::gather(CocoFile file) {
     items_.push_back({std::move(id), std::move(image), 0, 0});
   }
   annotations_ = std::move(file.annotations);
+  mask_files_ = std::move(file.mask_files);
   const size_t all = annotations_.size();
   const auto is_lonely = [&](const CocoAnnotation& a) { return !position.contains(a.image_id); };
   const auto first = std::find_if(annotations_.begin(), annotations_.end(), is_lonely);
@@ -144,6 +147,12 @@ void CocoDataset::gather(CocoFile file) {
   }
 }
 
+std::string CocoDataset::outline_text(const CocoAnnotation& annotation) const {
+  if (archived_json_.size() == 0) return read_range(json_, annotation.offset, annotation.length);
+  const Blob text = archived_json_.part(static_cast<size_t>(annotation.offset), static_cast<size_t>(annotation.length));
+  return {text.bytes.begin(), text.bytes.end()};
+}
+
 LabelMap CocoDataset::draw(const Item& item) const {
   struct Layer {
     std::vector<PixelRun> runs;
@@ -161,8 +170,7 @@ LabelMap CocoDataset::draw(const Item& item) const {
       TSR_CHECK(annotation.length > 0, "it has no segmentation");
       const auto label = class_map_.of_category.find(annotation.category_id);
       TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", annotation.category_id);
-      std::vector<PixelRun> runs =
-          outline_runs(read_range(json_, annotation.offset, annotation.length), item.image.size, budget);
+      std::vector<PixelRun> runs = outline_runs(outline_text(annotation), item.image.size, budget);
       const int64_t painted = area_of(runs);
       unpainted -= painted;
       TSR_CHECK(unpainted >= 0, "with it the outlines cover the image more than {} times; they were made to be slow",
@@ -182,6 +190,32 @@ LabelMap CocoDataset::draw(const Item& item) const {
   return label_map(columns, item.image.size);
 }
 
+LabelMap CocoDataset::draw_segments(const Item& item, const CocoAnnotation& annotation) const {
+  const std::string& name = mask_files_.at(static_cast<size_t>(annotation.mask_file));
+  try {
+    TSR_CHECK(annotation.fault.empty(), "{}", annotation.fault);
+    TSR_CHECK(config_.allow_outside || stays_below(root_, name),
+              "its file_name '{}' leads out of {}; if that is meant, set data.coco.allow_outside=true", printable(name),
+              root_.string());
+    const fs::path mask = panoptic_folder(json_) / name;
+    return segment_labels(read_sample_file(item.id, mask).bytes, mask.string(), outline_text(annotation), class_map_,
+                          {.crowds = config_.crowds, .max_pixels = options_.max_pixels});
+  } catch (const Error& error) {
+    throw BadSample(item.id, fmt::format("{}: annotation of image {}: {}", json_.string(), annotation.image_id, error.what()));
+  }
+}
+
+LabelMap CocoDataset::labels_of(const Item& item) const {
+  const auto begin = annotations_.begin() + static_cast<std::ptrdiff_t>(item.begin);
+  const auto end = annotations_.begin() + static_cast<std::ptrdiff_t>(item.end);
+  const auto panoptic = std::find_if(begin, end, [](const CocoAnnotation& a) { return a.mask_file >= 0; });
+  if (panoptic == end) return draw(item);
+  if (end - begin > 1)
+    throw BadSample(item.id, fmt::format("{}: image {} has {} annotations, expected one with segments_info", json_.string(),
+                                         item.image.id, end - begin));
+  return draw_segments(item, *panoptic);
+}
+
 fs::path CocoDataset::image_file(int64_t index) const {
   const fs::path name = items_.at(static_cast<size_t>(index)).image.file_name;
   if (name.empty()) return {};
@@ -199,7 +233,7 @@ Sample CocoDataset::get(int64_t index) const {
   Sample sample = load_image_sample(item.id, path, options_);
   const std::string labels_name = fmt::format("of image {} in {}", item.image.id, json_.string());
   check_mask_size(sample, item.image.size, path.string(), labels_name);
-  attach_labels(sample, draw(item), path.string(), labels_name);
+  attach_labels(sample, labels_of(item), path.string(), labels_name);
   return sample;
 }
 

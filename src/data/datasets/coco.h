@@ -8,13 +8,14 @@
 #include "data/datasets/coco_classes.h"
 #include "data/datasets/split.h"
 #include "data/decode/decode.h"
+#include "storage/blob.h"
 
 namespace tessera {
 
-// COCO instances drawn as class masks, for COCO itself and for any file in its format. Images come from
-// data.<split>.images, instances from data.<split>.masks; what is not named is found (data/datasets/coco_files.h). Where
-// train and val name nothing and there is no file for val, val is data.val_share of train's images. Every image of the file is
-// a sample, also one without objects.
+// COCO instances, or the segments of its panoptic files, drawn as class masks, for COCO itself and for any file in its format.
+// Images come from data.<split>.images, instances from data.<split>.masks; what is not named is found
+// (data/datasets/coco_files.h). Where train and val name nothing and there is no file for val, val is data.val_share of train's
+// images. Every image of the file is a sample, also one without objects.
 class CocoDataset : public Dataset {
  public:
   CocoDataset(const DataConfig& config, Split split);
@@ -38,16 +39,21 @@ class CocoDataset : public Dataset {
 
   void gather(CocoFile file);
   void choose(const DataConfig& config, Split split, bool held_out);
+  std::string outline_text(const CocoAnnotation& annotation) const;
+  LabelMap labels_of(const Item& item) const;
   LabelMap draw(const Item& item) const;
+  LabelMap draw_segments(const Item& item, const CocoAnnotation& annotation) const;
 
   fs::path root_;
   fs::path images_;
   fs::path json_;
+  Blob archived_json_;  // where it is in an archive, from which parts cannot be read
   CocoConfig config_;
   DecodeOptions options_;
   CocoClassMap class_map_;
   ClassTable classes_;
   std::vector<CocoAnnotation> annotations_;  // grouped by image, in the file's order within one
+  std::vector<std::string> mask_files_;      // of a panoptic file
   std::vector<Item> items_;
   DataOrigin origin_;
 };

@@ -35,6 +35,7 @@ class Handler final : public nlohmann::json_sax<Json> {
     if (depth_ != kEntry) return true;
     if (is_id()) return refuse_id(fmt::format("\"{}\", a string", value));
     if (section_ == "images" && key_ == "file_name") image_.file_name = value;
+    if (section_ == "annotations" && key_ == "file_name") mask_file_ = value;
     if (section_ == "categories" && key_ == "name") category_.name = value;
     if (section_ == "categories" && key_ == "supercategory") category_.supercategory = value;
     return true;
@@ -51,6 +52,8 @@ class Handler final : public nlohmann::json_sax<Json> {
     if (depth_ == kEntry) {
       image_ = {};
       annotation_ = {};
+      segments_ = false;
+      mask_file_.clear();
       category_ = {};
     }
     return true;
@@ -86,14 +89,18 @@ class Handler final : public nlohmann::json_sax<Json> {
 
   // Brackets need no look-ahead, so when one is reported the reader stands right behind it.
   void open() {
-    if (++depth_ == kEntry + 1 && section_ == "annotations" && key_ == "segmentation")
+    if (++depth_ == kEntry + 1 && is_segmentation()) {
       annotation_.offset = reader_.offset() - 1;
+      segments_ = key_ == "segments_info";
+    }
   }
   void close() {
-    if (depth_-- == kEntry + 1 && section_ == "annotations" && key_ == "segmentation") {
+    if (depth_-- == kEntry + 1 && is_segmentation()) {
       annotation_.length = reader_.offset() - annotation_.offset;
     }
   }
+
+  bool is_segmentation() const { return section_ == "annotations" && (key_ == "segmentation" || key_ == "segments_info"); }
 
   bool is_id() const {
     return (key_ == "id" && (section_ == "images" || section_ == "annotations" || section_ == "categories")) ||
@@ -150,6 +157,12 @@ class Handler final : public nlohmann::json_sax<Json> {
       if (image_.size.height <= 0 || image_.size.width <= 0)
         note(image_.fault, fmt::format("image {} lacks 'height' or 'width'", image_.id));
       out_.images.push_back(std::move(image_));
+    } else if (section_ == "annotations" && segments_) {
+      if (mask_file_.empty()) note(annotation_.fault, fmt::format("annotation {} has no 'file_name'", out_.annotations.size()));
+      annotation_.id = annotation_.image_id;
+      annotation_.mask_file = static_cast<int32_t>(out_.mask_files.size());
+      out_.mask_files.push_back(std::move(mask_file_));
+      out_.annotations.push_back(annotation_);
     } else if (section_ == "annotations") {
       if (annotation_.id < 0) note(annotation_.fault, fmt::format("annotation {} has no 'id'", out_.annotations.size()));
       if (annotation_.category_id < 0)
@@ -170,6 +183,8 @@ class Handler final : public nlohmann::json_sax<Json> {
   std::set<std::string> sections_;
   CocoImage image_;
   CocoAnnotation annotation_;
+  bool segments_ = false;  // it has segments_info: the file is panoptic
+  std::string mask_file_;
   CocoCategory category_;
 };
 

@@ -23,6 +23,7 @@ struct CocoCategory {
 
 // An instance without its outline: that stays in the file, at [offset, offset + length), until the sample is asked for.
 // The outlines are nine tenths of the 450 MB of COCO 2017's training file.
+// Of a panoptic file, all segments of an image: they are drawn in a PNG, and their list is what stays in the file.
 struct CocoAnnotation {
   int64_t id = -1;
   int64_t image_id = -1;
@@ -30,19 +31,21 @@ struct CocoAnnotation {
   double area = -1;  // < 0: not given
   bool crowd = false;
   int64_t offset = 0;
-  int64_t length = 0;  // 0: no segmentation
-  std::string fault;   // why its image cannot be used; empty: it can
+  int64_t length = 0;      // 0: no segmentation
+  int32_t mask_file = -1;  // panoptic: the PNG, a position in CocoFile::mask_files
+  std::string fault;       // why its image cannot be used; empty: it can
 };
 
 struct CocoFile {
   std::vector<CocoImage> images;
   std::vector<CocoAnnotation> annotations;
   std::vector<CocoCategory> categories;  // in order of their id
+  std::vector<std::string> mask_files;   // of a panoptic file
 };
 
-// Reads an instances file as a stream. Throws Error, naming the file, for broken JSON (with the position), for a missing
-// section, and for a category without the keys that place it. An image or annotation with something wrong is kept, and says
-// what: one entry must not cost the others.
+// Reads an instances or panoptic file as a stream. Throws Error, naming the file, for broken JSON (with the position), for a
+// missing section, and for a category without the keys that place it. An image or annotation with something wrong is kept, and
+// says what: one entry must not cost the others.
 CocoFile read_coco_file(const fs::path& path);
 
 }  // namespace tessera

@@ -20,8 +20,9 @@ struct CocoFiles {
 
 // Finds them below `root` under their usual names, the first of: annotations/instances_train2017.json; a JSON file called after
 // the split, as instances_train.json or train.json, in annotations/ or in `root`; _annotations.coco.json (Roboflow) or the only
-// JSON file in a folder called after the split. For train also: the only JSON file in annotations/ or `root`, if it looks like
-// COCO's. Throws Error where two files are called after the split.
+// JSON file in a folder called after the split; annotations/panoptic_train2017.json and stuff_train2017.json. For train also:
+// the only JSON file in annotations/ or `root`, if it looks like COCO's. Throws Error where two files are called after the
+// split.
 std::optional<CocoFiles> find_coco_files(const fs::path& root, Split split);
 
 // The folders where the images of `json` may lie.

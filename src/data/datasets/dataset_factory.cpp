@@ -1,12 +1,14 @@
 #include "data/datasets/dataset_factory.h"
 
 #include "core/error.h"
+#include "core/secrets.h"
 #include "data/datasets/ade20k.h"
 #include "data/datasets/coco.h"
 #include "data/datasets/coco_files.h"
 #include "data/datasets/open_records.h"
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
+#include "storage/place_url.h"
 
 namespace tessera {
 namespace {
@@ -19,10 +21,19 @@ void refuse_label_rules(const DataConfig& config) {
              name_of(config.type));
 }
 
+void refuse_url(const DataConfig& config, Split split) {
+  const std::string place = root_of(config, split_of(config, split)).string();
+  TSR_CHECK_USAGE(!is_url(place),
+                  "{} is a URL, and type {} reads the files of a folder: put them into shards (`tessera data convert`) and set "
+                  "data.type=mds, or copy them here",
+                  mask_urls(place), name_of(config.type));
+}
+
 }  // namespace
 
 DatasetPtr make_dataset(const DataConfig& config, Split split) {
   if (config.type != SourceType::kPairs && !in_shards(config.type)) refuse_label_rules(config);
+  if (!in_shards(config.type) && config.type != SourceType::kSynthetic) refuse_url(config, split);
   switch (config.type) {
     case SourceType::kPairs: return make_pairs(config, split);
     case SourceType::kAde20k: return make_ade20k(config, split);

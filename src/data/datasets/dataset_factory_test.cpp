@@ -27,6 +27,17 @@ TEST(DatasetFactory, ASyntheticTestSplitHasImagesOfItsOwnAndIsThereWhereAskedFor
   EXPECT_NE(test->get(0).image.bytes(), make_dataset(config, Split::kVal)->get(0).image.bytes());
 }
 
+TEST(DatasetFactory, OnlyShardsMayLieBehindAUrl) {
+  DataConfig config;
+  config.path = "s3://bucket/cells";
+  for (const SourceType type : {SourceType::kPairs, SourceType::kAde20k, SourceType::kCoco}) {
+    config.type = type;
+    EXPECT_CONTAINS(testing::message_of<UsageError>([&] { make_dataset(config, Split::kTrain); }), "tessera data convert");
+  }
+  config.type = SourceType::kSynthetic;  // looks at no place
+  EXPECT_GT(make_dataset(config, Split::kVal)->size(), 0);
+}
+
 TEST(DatasetFactory, LabelRulesWithoutEffectAreRefused) {
   std::vector<LabelConfig> rules(5);
   rules[0].binary = true;

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "data/datasets/pair_matching.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -60,6 +61,10 @@ std::span<const std::string_view> names_of(FolderKind kind) {
 }
 
 bool holds_image_files(const fs::path& folder) {
+  if (is_archived(folder)) {
+    const std::vector<fs::path> files = files_below(folder);
+    return std::any_of(files.begin(), files.end(), is_image_file);
+  }
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error), end;
        !error && entry != end; entry.increment(error)) {
@@ -90,13 +95,9 @@ std::optional<Split> split_named(std::string_view name) {
 
 std::vector<std::string> folders_in(const fs::path& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    std::error_code ignored;
-    if (!name.starts_with('.') && entry->is_directory(ignored)) names.push_back(name);
+  for (const TreeEntry& entry : entries_in(folder)) {
+    if (!entry.name.starts_with('.') && entry.folder) names.push_back(entry.name);
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "data/datasets/folder_names.h"
 #include "data/datasets/public_layouts.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -13,11 +14,8 @@ namespace {
 constexpr std::array kSplits = {Split::kTrain, Split::kVal, Split::kTest};
 
 bool has_files_in(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (is_image_file(entry->path())) return true;
-  }
-  return false;
+  const std::vector<TreeEntry> entries = entries_in(folder);
+  return std::any_of(entries.begin(), entries.end(), [](const TreeEntry& entry) { return is_image_file(entry.name); });
 }
 
 // Folders of images beside those of the splits are nobody's: to train on them would be a guess.
@@ -76,7 +74,7 @@ LayoutPart inside(const fs::path& folder) {
   if (folder.empty()) return {};
   const fs::path images = folder_of_kind(folder, FolderKind::kImages);
   if (!images.empty()) return {images, folder_of_kind(folder, FolderKind::kMasks), ""};
-  const std::vector<fs::path> files = list_files(folder);
+  const std::vector<fs::path> files = files_below(folder);
   if (has_both(files)) return {folder, folder, ""};
   return std::any_of(files.begin(), files.end(), is_image_file) ? LayoutPart{folder, "", ""} : LayoutPart{};
 }
@@ -109,7 +107,7 @@ std::optional<Layout> folders_by_split(const fs::path& root) {
 }
 
 std::optional<Layout> one_folder(const fs::path& root) {
-  if (!has_both(list_files(root))) return std::nullopt;
+  if (!has_both(files_below(root))) return std::nullopt;
   Layout layout;
   layout.train = {root, root, ""};
   return layout;

@@ -3,6 +3,7 @@
 #include "data/decode/class_channels.h"
 #include "data/decode/label_rules.h"
 #include "data/decode/mask.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 
@@ -23,7 +24,7 @@ constexpr uint64_t kMostFileBytes = uint64_t{5} << 30;
 
 Blob read_sample_file(const std::string& id, const fs::path& path) {
   try {
-    return own_bytes(read_bytes(path, kMostFileBytes));
+    return read_file(path, kMostFileBytes);
   } catch (const Error& error) {
     throw_bad_sample(id, path.string(), error);
   }

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "data/decode/label_rules.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -29,7 +30,7 @@ Shown values_of(const RawMask& mask, int32_t unlabelled) {
 std::optional<RawMask> read_mask(const FilePair& pair, uint64_t max_pixels) {
   if (pair.mask.empty()) return std::nullopt;
   try {
-    return decode_mask(read_bytes(pair.mask), true, max_pixels);
+    return decode_mask(read_file(pair.mask).bytes, true, max_pixels);
   } catch (const std::exception&) {
     return std::nullopt;  // a bad sample, which is told of where it is used
   }

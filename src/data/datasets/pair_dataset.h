@@ -24,6 +24,8 @@ class PairDataset : public EncodedDataset {
   void check_labels() const override;  // see refuse_unmarked_objects
 
  private:
+  Sample get_drawn(const FilePair& pair) const;
+
   std::vector<FilePair> pairs_;
 };
 

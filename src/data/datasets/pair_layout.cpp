@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "data/datasets/folder_names.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -20,15 +21,15 @@ std::string folder_list(const fs::path& root) {
 fs::path existing_root(const DataConfig& config, const SplitConfig& split) {
   const fs::path root = root_of(config, split);
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and masks");
-  TSR_CHECK(fs::is_directory(root), "data.path: no such folder: {}", root.string());
+  TSR_CHECK(is_folder(root), "data.path: no such folder: {}", root.string());
   return root;
 }
 
 // The folder that the config gives, or the one of the usual name; empty where there is neither.
 fs::path named_folder(const fs::path& root, const std::string& given, FolderKind kind, const std::string& key) {
   if (given.empty()) return folder_of_kind(root, kind);
-  TSR_CHECK(fs::is_directory(root / given), "{}: no such folder: {}; folders in {}: {}", key, (root / given).string(),
-            root.string(), folder_list(root));
+  TSR_CHECK(is_folder(root / given), "{}: no such folder: {}; folders in {}: {}", key, (root / given).string(), root.string(),
+            folder_list(root));
   return root / given;
 }
 

@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/name_list.h"
 #include "core/plural.h"
+#include "data/datasets/labelme.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -25,6 +27,7 @@ constexpr std::array<std::string_view, 14> kCompanions = {"",     ".txt",  ".md"
                                                           ".yml", ".yaml", ".html", ".db",   ".ini", ".lst", ".log"};
 constexpr std::string_view kOme = ".ome";
 constexpr size_t kNamesShown = 3;
+constexpr size_t kAnnotationStart = 4096;  // bytes: the list of shapes begins after a version and some flags
 
 std::string extension_of(const fs::path& file) {
   const std::string name = lower(file.filename().string());
@@ -47,9 +50,25 @@ std::string unread_text(const FolderFiles& files) {
 
 }  // namespace
 
+bool is_annotation(const fs::path& mask) {
+  return lower(mask.extension().string()) == ".json";
+}
+
+FilesByStem annotations_by_stem(const fs::path& folder, const FilesByStem& images) {
+  FilesByStem found;
+  for (const fs::path& file : files_below(folder)) {
+    if (!is_annotation(file)) continue;
+    const std::string stem = stem_below(folder, file, ".json");
+    if (!images.contains(stem)) continue;  // of a project, of another tool
+    if (found.empty() && !looks_like_labelme(start_of_file(file, kAnnotationStart))) return {};
+    found.emplace(stem, file);
+  }
+  return found;
+}
+
 FolderFiles files_by_stem(const fs::path& folder, const std::string& ending, std::string_view what) {
   FolderFiles found;
-  for (const fs::path& file : list_files(folder)) {
+  for (const fs::path& file : files_below(folder)) {
     const std::string extension = extension_of(file);
     std::string stem = stem_below(folder, file, extension);
     if (!stem.ends_with(ending)) continue;
@@ -140,6 +159,11 @@ void note_lonely_masks(const FilesByStem& masks, const std::set<std::string>& us
                               folder.string(), first_names(lonely)));
 }
 
+bool holds_images(const fs::path& folder) {
+  const std::vector<fs::path> files = files_below(folder);
+  return std::any_of(files.begin(), files.end(), is_image_file);
+}
+
 void note_unread_files(const FolderFiles& files, const fs::path& folder, std::vector<std::string>& notes) {
   if (files.unread.empty()) return;
   size_t count = 0;
@@ -170,6 +194,10 @@ bool has_both(std::span<const fs::path> files) {
   for (const fs::path& file : files) {
     if (is_image_file(file)) images.emplace(fs::path(file).replace_extension().generic_string(), file);
   }
+  const auto annotation = std::find_if(files.begin(), files.end(), [&](const fs::path& file) {
+    return is_annotation(file) && images.contains(fs::path(file).replace_extension().generic_string());
+  });
+  if (annotation != files.end() && looks_like_labelme(start_of_file(*annotation, kAnnotationStart))) return true;
   return !take_masks_out(images).empty();
 }
 
@@ -183,14 +211,13 @@ void note_left_out(const PairFolders& folders, const FolderFiles& images, const 
 MatchedPairs match_pairs(const PairFolders& folders) {
   MatchedPairs matched;
   FolderFiles images = files_by_stem(folders.images, folders.image_ending, "image");
-  std::error_code ignored;
-  const bool one_folder = fs::equivalent(folders.images, folders.masks, ignored);
+  const bool one_folder = same_folder(folders.images, folders.masks);
   FolderFiles masks;
-  if (one_folder) {
-    masks.read = take_masks_out(images.read);
-  } else if (!folders.masks.empty()) {
+  if (one_folder) masks.read = take_masks_out(images.read);
+  if (masks.read.empty() && !folders.masks.empty() && (one_folder || !holds_images(folders.masks)))
+    masks.read = annotations_by_stem(folders.masks, images.read);
+  if (masks.read.empty() && !one_folder && !folders.masks.empty())
     masks = files_by_stem(folders.masks, folders.mask_ending, "mask");
-  }
 
   std::set<std::string> used;
   for (const auto& [stem, image] : images.read) {

@@ -68,7 +68,14 @@ void note_left_out(const PairFolders& folders, const FolderFiles& images, const 
 bool is_image_file(const fs::path& path);
 std::string image_extensions();  // "jpg, png or tif"
 
-// Whether the files are images and masks in one folder: a name of one is that of another with a mask's ending.
+// Whether a mask's file is no image but holds shapes to draw: Note [labelme].
+bool is_annotation(const fs::path& mask);
+
+// labelme's files below a folder, by their stems, if the first JSON file whose stem is one of `images` is one.
+FilesByStem annotations_by_stem(const fs::path& folder, const FilesByStem& images);
+
+// Whether the files are images and masks in one folder: a name of one is that of another with a mask's ending, or of labelme's
+// file beside it.
 bool has_both(std::span<const fs::path> files);
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "data/datasets/folder_names.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -24,7 +25,7 @@ std::string channel_of(const fs::path& file) {
 
 std::string channel_ending(const fs::path& images) {
   size_t with_channel = 0, others = 0;
-  for (const fs::path& file : list_files(images)) {
+  for (const fs::path& file : files_below(images)) {
     const std::string ending = channel_of(file);
     TSR_CHECK(
         ending.empty() || ending == "_0000",
@@ -42,13 +43,13 @@ std::string channel_ending(const fs::path& images) {
 
 std::optional<Layout> cityscapes(const fs::path& root) {
   const fs::path images = root / "leftImg8bit", masks = root / "gtFine";
-  if (!fs::is_directory(images) || !fs::is_directory(masks)) return std::nullopt;
+  if (!is_folder(images) || !is_folder(masks)) return std::nullopt;
   Layout layout;
   layout.image_ending = "_leftImg8bit";
   for (const Split split : {Split::kTrain, Split::kVal, Split::kTest})
     layout.part(split) = {folder_of_split(images, split), folder_of_split(masks, split), ""};
   // The training numbers 0..18 are made from the 34 numbers of the files by a script that not everybody runs.
-  const std::vector<fs::path> files = list_files(masks);
+  const std::vector<fs::path> files = files_below(masks);
   const bool trainable = std::any_of(
       files.begin(), files.end(), [](const fs::path& file) { return file.stem().string().ends_with("_gtFine_labelTrainIds"); });
   layout.mask_ending = trainable ? "_gtFine_labelTrainIds" : "_gtFine_labelIds";
@@ -57,10 +58,10 @@ std::optional<Layout> cityscapes(const fs::path& root) {
 
 std::optional<Layout> pascal_voc(const fs::path& root) {
   const fs::path images = root / "JPEGImages", masks = root / "SegmentationClass";
-  if (!fs::is_directory(images) || !fs::is_directory(masks)) return std::nullopt;
+  if (!is_folder(images) || !is_folder(masks)) return std::nullopt;
   const auto list = [&](const std::string& name) {
     const std::string file = "ImageSets/Segmentation/" + name + ".txt";
-    return fs::is_regular_file(root / file) ? file : std::string();
+    return is_plain_file(root / file) ? file : std::string();
   };
   Layout layout;
   layout.train = {images, masks, list("train")};

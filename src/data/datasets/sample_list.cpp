@@ -8,6 +8,7 @@
 #include "core/printable.h"
 #include "core/suggest.h"
 #include "data/datasets/pair_matching.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -28,7 +29,7 @@ std::vector<size_t> listed_samples(const std::string& list, const fs::path& root
     return all;
   }
   const fs::path below_root = root / list;
-  const fs::path file = fs::exists(below_root) || !fs::exists(list) ? below_root : fs::path(list);
+  const fs::path file = is_plain_file(below_root) || !fs::exists(list) ? below_root : fs::path(list);
 
   std::unordered_map<std::string, size_t> positions;
   for (size_t i = 0; i < stems.size(); ++i) positions.emplace(stems[i], i);
@@ -36,7 +37,8 @@ std::vector<size_t> listed_samples(const std::string& list, const fs::path& root
 
   std::vector<size_t> picked;
   std::unordered_set<size_t> seen;
-  for (const std::string& line : read_lines(file)) {
+  const Blob text = read_file(file);
+  for (const std::string& line : lines_of({text.bytes.begin(), text.bytes.end()}, file)) {
     const std::string stem = stem_of(line);
     if (stem.empty()) continue;
     const auto place = positions.find(stem);

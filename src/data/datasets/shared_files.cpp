@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -32,12 +34,22 @@ class RealNames {
 // A hash of `bytes` in the middle of the file: behind the headers, which files of one camera share. Nothing where it cannot be
 // read, which is for others to tell.
 std::optional<uint64_t> middle_hash(const fs::path& path, uintmax_t size) {
-  constexpr uintmax_t kBytes = 4096;
+  constexpr size_t kBytes = 4096;
+  if (is_archived(path)) {
+    try {
+      const Blob content = read_file(path);
+      const Blob middle =
+          content.part(content.size() > kBytes ? (content.size() - kBytes) / 2 : 0, std::min(content.size(), kBytes));
+      return XXH3_64bits(middle.bytes.data(), middle.size());
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(size > kBytes ? (size - kBytes) / 2 : 0));
-  std::string bytes(std::min(size, kBytes), '\0');
+  std::string bytes(std::min<uintmax_t>(size, kBytes), '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!file) return std::nullopt;
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -45,7 +57,8 @@ std::optional<uint64_t> middle_hash(const fs::path& path, uintmax_t size) {
 
 bool same_bytes(const fs::path& a, const fs::path& b) {
   try {
-    return read_bytes(a) == read_bytes(b);
+    const Blob one = read_file(a), other = read_file(b);
+    return std::equal(one.bytes.begin(), one.bytes.end(), other.bytes.begin(), other.bytes.end());
   } catch (const Error&) {
     return false;
   }
@@ -56,19 +69,17 @@ class Copies {
  public:
   Copies(const Dataset& train, int64_t max_files) : train_(train), files_left_(max_files) {
     for (int64_t i = 0; i < train.size(); ++i) {
-      std::error_code error;
       const fs::path file = train.image_file(i);
-      const uintmax_t size = file.empty() ? 0 : fs::file_size(file, error);
-      if (!error && size > 0) by_size_[size].push_back({i, std::nullopt});
+      const uintmax_t size = file.empty() ? 0 : size_of_file(file).value_or(0);
+      if (size > 0) by_size_[size].push_back({i, std::nullopt});
     }
   }
 
   // The training sample of the same bytes.
   std::optional<int64_t> of(const fs::path& file) {
-    std::error_code error;
-    const uintmax_t size = file.empty() ? 0 : fs::file_size(file, error);
+    const uintmax_t size = file.empty() ? 0 : size_of_file(file).value_or(0);
     const auto candidates = by_size_.find(size);
-    if (error || candidates == by_size_.end() || files_left_-- <= 0) return std::nullopt;
+    if (candidates == by_size_.end() || files_left_-- <= 0) return std::nullopt;
     const std::optional<uint64_t> middle = middle_hash(file, size);
     for (Candidate& candidate : candidates->second) {
       const fs::path trained = train_.image_file(candidate.index);

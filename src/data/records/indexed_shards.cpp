@@ -9,7 +9,6 @@
 #include "core/files.h"
 #include "core/parallel_map.h"
 #include "core/progress_bar.h"
-#include "data/sample.h"
 #include "storage/gunzip.h"
 
 namespace tessera {
@@ -81,6 +80,14 @@ ShardIndex IndexedShards::index_of(size_t shard) const {
   return index;
 }
 
+// What is behind a URL is known by its address alone until here.
+void IndexedShards::check_unchanged(size_t shard, const Blob& bytes) const {
+  if (bytes.size() == indices_[shard].shard_bytes) return;
+  forget_shard_index(identity_of(shard));
+  fail("{} has changed since it was looked through: {} bytes then, {} now; start again", message_name(shard),
+       indices_[shard].shard_bytes, bytes.size());
+}
+
 // A shard is loaded by one thread at a time; others that need it wait, those that need another do not.
 Blob IndexedShards::open(size_t shard) const {
   std::unique_lock lock(mutex_);
@@ -99,9 +106,7 @@ Blob IndexedShards::open(size_t shard) const {
   std::exception_ptr error;
   try {
     opened.bytes = load(shard, &opened.unpacked);
-    TSR_CHECK(opened.bytes.size() == indices_[shard].shard_bytes,
-              "{} has changed since it was looked through: {} bytes then, {} now; start again", message_name(shard),
-              indices_[shard].shard_bytes, opened.bytes.size());
+    check_unchanged(shard, opened.bytes);
   } catch (...) {
     error = std::current_exception();
   }

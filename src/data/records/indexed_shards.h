@@ -41,6 +41,7 @@ class IndexedShards : public RecordSource {
   std::string message_name(size_t shard) const { return store_->root() + "/" + files_[shard]; }
   ShardIdentity identity_of(size_t shard) const;
   Blob load(size_t shard, bool* unpacked) const;
+  void check_unchanged(size_t shard, const Blob& bytes) const;
   Blob open(size_t shard) const;
   ShardIndex index_of(size_t shard) const;
   void drop_repeated_ids();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "core/files.h"
@@ -35,8 +36,9 @@ class CountingStore : public FileStore {
   }
   void will_need(const std::vector<std::string>& names) override { needed = names; }
   std::vector<std::string> list(const std::string& prefix) override { return inner_->list(prefix); }
-  std::string root() const override { return inner_->root(); }
+  std::string root() const override { return url.empty() ? inner_->root() : url; }
 
+  std::string url;  // as which it poses
   std::atomic<int> opened = 0;
   std::vector<std::string> needed;
 
@@ -49,8 +51,9 @@ class IndexedShardsTest : public ::testing::Test {
   void write(const std::string& name, const std::vector<uint8_t>& bytes) {
     write_file(folder_ / name, std::span<const uint8_t>(bytes));
   }
-  std::shared_ptr<IndexedShards> open(std::vector<std::string> files) {
+  std::shared_ptr<IndexedShards> open(std::vector<std::string> files, const std::string& url = "") {
     store_ = std::make_shared<CountingStore>(folder_.path());
+    store_->url = url;
     return std::make_shared<IndexedShards>(store_, std::move(files), std::make_unique<TfRecordFormat>(FeatureNames{}));
   }
 
@@ -97,6 +100,16 @@ TEST_F(IndexedShardsTest, AShardThatChangesMeanwhileIsAnError) {
   const auto shards = open({"0.tfrecord"});
   write("0.tfrecord", shard_of({"a", "b"}));
   EXPECT_CONTAINS(testing::message_of([&] { shards->read(0); }), "has changed since it was looked through");
+}
+
+TEST_F(IndexedShardsTest, AShardBehindAUrlThatChangedIsLookedThroughTheNextTime) {
+  write("0.tfrecord", shard_of({"a"}));
+  open({"0.tfrecord"}, "far://bucket");
+  write("0.tfrecord", shard_of({"a", "b"}));
+  const auto stale = open({"0.tfrecord"}, "far://bucket");
+  EXPECT_EQ(store_->opened, 0);
+  EXPECT_CONTAINS(testing::message_of([&] { stale->read(0); }), "far://bucket/0.tfrecord has changed");
+  EXPECT_EQ(open({"0.tfrecord"}, "far://bucket")->size(), 2);
 }
 
 TEST_F(IndexedShardsTest, ThreadsReadAllShardsAndEachIsOpenedOnce) {

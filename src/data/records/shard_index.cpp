@@ -103,4 +103,12 @@ void keep_shard_index(const ShardIdentity& shard, const ShardIndex& index) {
   }
 }
 
+void forget_shard_index(const ShardIdentity& shard) {
+  try {
+    std::error_code ignored;
+    fs::remove(file_of(shard), ignored);
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace tessera

@@ -30,5 +30,6 @@ struct ShardIndex {
 
 std::optional<ShardIndex> load_shard_index(const ShardIdentity& shard);
 void keep_shard_index(const ShardIdentity& shard, const ShardIndex& index);
+void forget_shard_index(const ShardIdentity& shard);
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <limits>
 
 #include "data/simd/loop_set.h"
 #ifdef __AVX2__
@@ -20,9 +21,6 @@ TSR_INLINE Floats all(float value) {
 TSR_INLINE Floats chosen(Floats mask, Floats yes, Floats no) {
   return _mm256_blendv_ps(no, yes, mask);
 }
-TSR_INLINE Floats greater(Floats a, Floats b) {
-  return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
-}
 // The instructions for the smaller and the larger of two numbers give the second one where they are equal, which is the same
 // number here: there are neither NaNs nor negative zeros that anything would depend on.
 TSR_INLINE Floats clipped(Floats value, float most) {
@@ -33,7 +31,7 @@ TSR_INLINE Floats clipped(Floats value, float most) {
 // little below a multiple of 6, the lack is 0 whichever side it is: 6 m * (1/6 rounded up) is m exactly for all m that occur.
 TSR_INLINE Floats chroma_lack(Floats place) {
   const Floats turns = _mm256_add_ps(_mm256_mul_ps(place, all(1.0F / 6)), all(8));
-  const Floats whole = _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvttps_epi32(turns), _mm256_set1_epi32(8)));
+  const Floats whole = _mm256_sub_ps(_mm256_round_ps(turns, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC), all(8));
   const Floats t = _mm256_sub_ps(place, _mm256_mul_ps(all(6), whole));
   return clipped(_mm256_min_ps(t, _mm256_sub_ps(all(4), t)), 1);
 }
@@ -45,30 +43,27 @@ struct Pixels {
 TSR_INLINE void change_hue(Pixels& p, const PixelColor& color) {
   const Floats high = _mm256_max_ps(_mm256_max_ps(p.red, p.green), p.blue);
   const Floats low = _mm256_min_ps(_mm256_min_ps(p.red, p.green), p.blue);
-  const Floats chroma = _mm256_sub_ps(high, low);
-  const Floats has_hue = _mm256_and_ps(greater(chroma, all(0)), greater(high, all(0)));
+  // Grey has no hue and stays grey: nothing divided by the smallest number is nothing, as by any other.
+  const Floats smallest = all(std::numeric_limits<float>::min());
+  const Floats chroma = _mm256_sub_ps(high, low), divisor = _mm256_max_ps(chroma, smallest);
   const Floats is_red = _mm256_cmp_ps(high, p.red, _CMP_EQ_OQ), is_green = _mm256_cmp_ps(high, p.green, _CMP_EQ_OQ);
   const Floats from = chosen(is_red, p.green, chosen(is_green, p.blue, p.red));
   const Floats less = chosen(is_red, p.blue, chosen(is_green, p.red, p.green));
   const Floats start = chosen(is_red, all(0), chosen(is_green, all(2), all(4)));
   const Floats sector =
-      _mm256_add_ps(_mm256_add_ps(start, _mm256_div_ps(_mm256_sub_ps(from, less), chroma)), all(color.sectors));
-  const Floats s = _mm256_min_ps(_mm256_mul_ps(_mm256_div_ps(chroma, high), all(color.saturation)), all(1));
+      _mm256_add_ps(_mm256_add_ps(start, _mm256_div_ps(_mm256_sub_ps(from, less), divisor)), all(color.sectors));
+  const Floats s =
+      _mm256_min_ps(_mm256_mul_ps(_mm256_div_ps(chroma, _mm256_max_ps(high, smallest)), all(color.saturation)), all(1));
   const auto channel = [&](float turn) {
     const Floats lack = chroma_lack(_mm256_add_ps(all(turn), sector));
     return _mm256_mul_ps(high, _mm256_sub_ps(all(1), _mm256_mul_ps(s, lack)));
   };
-  const Pixels changed{channel(5), channel(3), channel(1)};
-  p.red = chosen(has_hue, changed.red, p.red);
-  p.green = chosen(has_hue, changed.green, p.green);
-  p.blue = chosen(has_hue, changed.blue, p.blue);
+  p = {channel(5), channel(3), channel(1)};
 }
 
+// Halves upwards. What is added is the number before 0.5: with 0.5 itself the number before it would round to 1.
 TSR_INLINE __m256i rounded(Floats value) {
-  const __m256i whole = _mm256_cvttps_epi32(value);
-  const Floats rest = _mm256_sub_ps(value, _mm256_cvtepi32_ps(whole));
-  const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(rest, all(0.5F), _CMP_GE_OQ));
-  return _mm256_sub_epi32(whole, up);  // the mask is -1
+  return _mm256_cvttps_epi32(_mm256_add_ps(value, all(0x1.FFFFFEp-2F)));
 }
 
 // The bytes of one channel of eight pixels, as numbers.

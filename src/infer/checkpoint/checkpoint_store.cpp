@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
+#include "storage/fetched_run.h"
 
 namespace tessera {
 namespace {
@@ -153,7 +154,8 @@ bool holds_checkpoint(const fs::path& folder) {
   return !complete_checkpoints(folder).empty();
 }
 
-fs::path resolve_checkpoint(const fs::path& given) {
+fs::path resolve_checkpoint(const fs::path& asked) {
+  const fs::path given = fetched_run(asked.string());
   std::error_code error;
   check_is_folder(given);
   if (is_complete_checkpoint(given)) return given;
@@ -168,7 +170,8 @@ fs::path resolve_checkpoint(const fs::path& given) {
   fail_without_checkpoint(given);
 }
 
-std::pair<fs::path, Checkpoint> load_newest(const fs::path& given) {
+std::pair<fs::path, Checkpoint> load_newest(const fs::path& asked) {
+  const fs::path given = fetched_run(asked.string());
   check_is_folder(given);
   if (is_complete_checkpoint(given)) return {given, read_checkpoint(given)};
   for (const fs::path& folder : {given / "checkpoints", given}) {

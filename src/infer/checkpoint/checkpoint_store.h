@@ -48,11 +48,12 @@ class CheckpointStore {
 // Whether a folder of checkpoints holds a complete one.
 bool holds_checkpoint(const std::filesystem::path& folder);
 
-// The newest checkpoint of a run that is whole (damaged ones are reported and passed over), or `given` itself where that is a
-// checkpoint; and its folder. Throws Error with what was looked for.
-std::pair<std::filesystem::path, Checkpoint> load_newest(const std::filesystem::path& given);
+// The newest checkpoint of a run that is whole (damaged ones are reported and passed over), or `asked` itself where that is a
+// checkpoint; and its folder. A run in a bucket is fetched first. Throws Error with what was looked for.
+std::pair<std::filesystem::path, Checkpoint> load_newest(const std::filesystem::path& asked);
 
-// The checkpoint that a user means by RUN, RUN/checkpoints/step-..., or RUN's best. Throws Error with what was looked for.
-std::filesystem::path resolve_checkpoint(const std::filesystem::path& given);
+// The checkpoint that a user means by RUN, RUN/checkpoints/step-..., or RUN's best; a RUN in a bucket is fetched first. Throws
+// Error with what was looked for.
+std::filesystem::path resolve_checkpoint(const std::filesystem::path& asked);
 
 }  // namespace tessera
