@@ -621,7 +621,7 @@ def lists_of_coco(folder):
     options = ["data.type=coco", "data.coco.classes=category", "data.classes=[]", f"data.path={root}"]
     done = subprocess.run([program(), "data", "check", *options, "--manifest", root / "good.txt"], capture_output=True, text=True, timeout=300, check=False)
     command = done.stdout.strip().splitlines()[-1].strip()
-    listed = subprocess.run(["bash", "-c", command.replace(" train unet ", " data list unet ")], capture_output=True, text=True, timeout=300, check=False)
+    listed = subprocess.run(["bash", "-c", command.replace(" train ", " data list ", 1)], capture_output=True, text=True, timeout=300, check=False)
     check(done.returncode == 0 and listed.returncode == 0 and listed.stdout.count("train\t") == 8 and listed.stdout.count("val\t") == 2,
           f"{command}\n{listed.stdout}{listed.stderr}")
     print("lists of COCO: ok", flush=True)

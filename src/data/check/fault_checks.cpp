@@ -5,6 +5,7 @@
 #include "data/check/checks.h"
 #include "data/datasets/pair_matching.h"
 #include "data/datasets/pairs.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -26,7 +27,7 @@ FilesByStem lower_case_masks(const DataConfig& config) {
   FilesByStem masks;
   if (config.type != SourceType::kPairs) return masks;
   for (const fs::path& folder : mask_folders(config)) {
-    for (const fs::path& file : list_files(folder)) {
+    for (const fs::path& file : files_below(folder)) {
       if (is_image_file(file)) masks.emplace(lower(file.lexically_relative(folder).replace_extension().generic_string()), file);
     }
   }

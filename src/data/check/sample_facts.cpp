@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <new>
 
 #include "core/class_bits.h"
@@ -17,6 +16,7 @@
 #include "data/datasets/load_sample.h"
 #include "data/decode/color.h"
 #include "data/decode/label_rules.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
@@ -39,18 +39,6 @@ void count_labels(const LabelMap& labels, const ClassTable& classes, SampleFacts
     facts.label_borders += i % width != 0 && labels.labels[i] != labels.labels[i - 1] ? 1 : 0;
   facts.labels_hash = XXH3_64bits_withSeed(labels.labels.data(), labels.labels.size() * sizeof(int16_t),
                                            static_cast<XXH64_hash_t>(labels.width));
-}
-
-// The beginning of a file: enough for what lies before its pixels.
-std::vector<uint8_t> first_bytes(const fs::path& path) {
-  constexpr size_t kMost = size_t{256} << 10;
-  std::error_code error;
-  if (path.empty() || !fs::is_regular_file(path, error)) return {};
-  std::ifstream file(path, std::ios::binary);
-  std::vector<uint8_t> bytes(kMost);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(file.gcount()));
-  return bytes;
 }
 
 // Through the bytes, which tell more than pixels do.
@@ -77,8 +65,10 @@ Sample read_sample(const Dataset& dataset, int64_t index, SampleFacts& facts, By
   Sample sample;
   sample.id = dataset.id(index);
   if (!stored) {
+    constexpr size_t kBeforePixels = size_t{256} << 10;
     const fs::path file = dataset.image_file(index);
-    facts.image_file = look_at_file(first_bytes(file), file.string());
+    const std::string start = file.empty() ? "" : start_of_file(file, kBeforePixels);
+    facts.image_file = look_at_file({reinterpret_cast<const uint8_t*>(start.data()), start.size()}, file.string());
     sample = dataset.get(index);
     measure_image(sample.image, facts, histogram);
     return sample;
