@@ -19,7 +19,7 @@ constexpr Field kName{0, 100}, kMode{100, 8}, kUser{108, 8}, kGroup{116, 8}, kSi
     kType{156, 1}, kMagic{257, 6}, kVersion{263, 2}, kPrefix{345, 155};
 constexpr uint64_t kMostHeaderText = 1 << 20;      // of a long name or a pax header
 constexpr uint64_t kMostOctal = (1ULL << 33) - 1;  // eleven octal digits
-constexpr std::string_view kUstar("ustar", 6);
+constexpr std::string_view kUstar("ustar\0", 6);
 
 using Block = std::span<const uint8_t>;
 
