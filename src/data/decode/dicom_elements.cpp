@@ -1,5 +1,6 @@
 #include "data/decode/dicom_elements.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
