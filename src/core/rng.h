@@ -7,7 +7,7 @@
 namespace tessera {
 
 // What a random number is for. Part of the key, so that streams never share numbers.
-enum class Stream : uint32_t { kOrder = 1, kAugment, kReplace, kInit, kDropout, kSynthetic, kSplit, kSelect, kMix };
+enum class Stream : uint32_t { kOrder = 1, kAugment, kReplace, kInit, kDropout, kSynthetic, kSplit, kSelect, kMix, kStudy };
 
 // A sequence of random numbers named by (seed, stream, a, b): e.g. (seed, kAugment, epoch, sample). Cheap to make, cheap to
 // copy, no shared state. `fork(n)` names a sub-sequence that is independent of how much of this one was drawn.

@@ -1,6 +1,7 @@
 """Fails when a file includes a layer it may not, when two folders include one another, directly or through others, or when a file uses
 at::parallel_for, which is no more than a loop in our code (tensor/parallel_for.h). Layers:
-apps -> { train, launch } -> infer -> { siblings } -> { kernels -> tensor, config, storage } -> core; of the siblings, launch knows dist alone."""
+apps -> study -> { train, launch } -> infer -> { siblings } -> { kernels -> tensor, config, storage } -> core; of the siblings, launch knows dist alone; of all that,
+study knows config, report and launch."""
 import collections
 import pathlib
 import re
@@ -19,7 +20,8 @@ ALLOWED = {
     "infer": BASE | MIDDLE | SIBLINGS - {"loss", "optim"},
     "train": BASE | MIDDLE | SIBLINGS | {"infer"},
     "launch": BASE | {"dist"},
-    "apps": BASE | MIDDLE | SIBLINGS | {"infer", "train", "launch"},
+    "study": BASE | {"config", "storage", "report", "launch"},
+    "apps": BASE | MIDDLE | SIBLINGS | {"infer", "train", "launch", "study"},
     "cuda": BASE | {"tensor", "kernels", "dist"},
 }
 

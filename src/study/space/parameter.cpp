@@ -1,0 +1,59 @@
+#include "study/space/parameter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "study/space/normal.h"
+
+namespace tessera {
+namespace {
+
+double count_of_steps(const Parameter& p) {
+  return std::floor((p.high - p.low) / p.step + 1e-8);
+}
+
+}  // namespace
+
+int64_t Parameter::cardinality() const {
+  if (kind == Kind::kChoice) return static_cast<int64_t>(choices.size());
+  return step > 0 ? static_cast<int64_t>(count_of_steps(*this)) + 1 : 0;
+}
+
+double Parameter::snapped(double value) const {
+  if (kind == Kind::kChoice) return std::clamp(std::round(value), 0.0, static_cast<double>(choices.size()) - 1);
+  if (step <= 0) return std::clamp(value, low, high);
+  const double k = std::clamp(std::round((value - low) / step), 0.0, count_of_steps(*this));
+  // 0.1 + 2 * 0.1 is to be 0.3, as a person would have written it.
+  return std::strtod(fmt::format("{:.12g}", low + k * step).c_str(), nullptr);
+}
+
+bool Parameter::contains(double value) const {
+  if (kind == Kind::kChoice) return value >= 0 && value < static_cast<double>(choices.size()) && value == std::round(value);
+  if (!(value >= low && value <= high)) return false;
+  return step <= 0 || std::abs((value - low) / step - std::round((value - low) / step)) < 1e-8;
+}
+
+double Parameter::at_share(double share) const {
+  if (kind == Kind::kChoice) return snapped(std::floor(share * static_cast<double>(choices.size())));
+  if (normal) {
+    const double a = (low - normal->mean) / normal->sd, b = (high - normal->mean) / normal->sd;
+    return snapped(normal->mean + normal->sd * normal_quantile_between(share, a, b));
+  }
+  // Every step has a range of the same width around it, the first and the last one as well.
+  const double half = step / 2, from = low - half, to = (step > 0 ? low + step * count_of_steps(*this) : high) + half;
+  if (log) return snapped(std::exp(std::log(from) + share * (std::log(to) - std::log(from))));
+  return snapped(from + share * (to - from));
+}
+
+std::string Parameter::text_of(double value) const {
+  if (kind == Kind::kInteger) return fmt::format("{}", std::llround(value));
+  if (kind == Kind::kFloat) return fmt::format("{}", value);
+  const nlohmann::json choice = nlohmann::json::parse(choices.at(static_cast<size_t>(snapped(value))).value);
+  return choice.is_string() ? choice.get<std::string>() : choice.dump();
+}
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+#include "study/space/space.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace tessera {
+namespace {
+
+Parameter rate() {
+  Parameter p{.name = "optimizer.lr", .low = 1e-4, .high = 1e-1};
+  p.log = true;
+  return p;
+}
+
+Parameter model() {
+  Parameter p{.name = "model.name", .kind = Parameter::Kind::kChoice};
+  p.choices = {{"\"unet\"", {"model.name=unet"}}, {"\"fcn\"", {"model.name=fcn"}}};
+  return p;
+}
+
+Parameter convs() {
+  Parameter p{.name = "model.unet.convs", .kind = Parameter::Kind::kInteger, .low = 1, .high = 4, .step = 1};
+  p.when = Condition{"model.name", {0}};
+  return p;
+}
+
+TEST(Space, ParametersFollowTheirConditions) {
+  const Space space({convs(), rate(), model()});
+  EXPECT_EQ(space.parameters()[0].name, "optimizer.lr");
+  EXPECT_EQ(space.parameters()[1].name, "model.name");
+  EXPECT_EQ(space.parameters()[2].name, "model.unet.convs");
+}
+
+TEST(Space, OverridesLeaveOutWhatIsNotInUse) {
+  const Space space({convs(), rate(), model()});
+  const Assignment unet = space.cleaned({{"optimizer.lr", 0.01}, {"model.name", 0}, {"model.unet.convs", 2.2}});
+  EXPECT_EQ(space.text(unet), "optimizer.lr=0.01 model.name=unet model.unet.convs=2");
+  EXPECT_EQ(space.overrides(unet), (std::vector<std::string>{"optimizer.lr=0.01", "model.name=unet", "model.unet.convs=2"}));
+  EXPECT_EQ(space.cleaned({{"optimizer.lr", 0.01}, {"model.name", 1}, {"model.unet.convs", 2}}).size(), 2u);
+}
+
+TEST(Space, FragmentsComeFirstSoThatKeysChangeThem) {
+  Parameter recipe{.name = "recipe", .kind = Parameter::Kind::kChoice};
+  recipe.choices = {{"\"small\"", {"model.name=unet", "optimizer.lr=1"}}, {"\"large\"", {"model.name=fcn"}}};
+  const Space space({rate(), recipe});
+  EXPECT_EQ(space.overrides({{"optimizer.lr", 0.01}, {"recipe", 0}}),
+            (std::vector<std::string>{"model.name=unet", "optimizer.lr=1", "optimizer.lr=0.01"}));
+}
+
+TEST(Space, NamesNearestParameterAndCircles) {
+  try {
+    Space({model()}).at("model.nam");
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("did you mean 'model.name'"), std::string::npos) << e.what();
+  }
+  Parameter a = model(), b = model();
+  a.name = "a", b.name = "b";
+  a.when = Condition{"b", {0}}, b.when = Condition{"a", {0}};
+  EXPECT_THROW(Space({a, b}), UsageError);
+}
+
+TEST(Parameter, SharesAreTheDistribution) {
+  EXPECT_NEAR(rate().at_share(0), 1e-4, 1e-18);
+  EXPECT_NEAR(rate().at_share(1.0 / 3), 1e-3, 1e-15);
+  Parameter stepped{.name = "m", .low = 0.1, .high = 0.35, .step = 0.1};
+  EXPECT_EQ(stepped.cardinality(), 3);
+  EXPECT_EQ(stepped.at_share(0.99), 0.3);
+  EXPECT_EQ(stepped.at_share(0.34), 0.2);
+  EXPECT_TRUE(stepped.contains(0.3));
+  EXPECT_FALSE(stepped.contains(0.25));
+  Parameter normal{.name = "n", .low = -3, .high = 5};
+  normal.normal = Parameter::Normal{1, 1};
+  EXPECT_NEAR(normal.at_share(0.5), 1, 1e-12);
+}
+
+}  // namespace
+}  // namespace tessera
