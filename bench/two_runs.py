@@ -3,7 +3,7 @@
 Threads that wait for one another spin; two programs that do so hinder each other by more than half. Two U-Nets: a small one, whose loops
 are short, and the demo's. Each is measured alone and as a pair that starts together: as it comes, and with threads that always sleep
 (OMP_WAIT_POLICY=passive). Images a second are of all runs of a row together, so a pair that shares fairly reaches those of a lone run. The
-load that others put on the machine is looked at before each measurement, waited for up to --patience seconds to end, and recorded.
+load that others put on these CPUs is looked at before each measurement, waited for up to --patience seconds to end, and recorded.
 """
 import argparse
 import json
@@ -26,10 +26,18 @@ WAYS = {"as it comes": {}, "passive": {"OMP_WAIT_POLICY": "passive"}}
 
 
 def busy_cpus(seconds=1.0):
-    """CPUs that are busy while we only wait."""
+    """CPUs that are busy while we only wait, of those that we may use."""
+    own = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
+
     def ticks():
-        user, nice, system, _, _, irq, soft = map(int, pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:8])
-        return user + nice + system + irq + soft
+        total = 0
+        for line in pathlib.Path("/proc/stat").read_text().splitlines():
+            name, *counts = line.split()
+            if name in own:
+                user, nice, system, _, _, irq, soft = map(int, counts[:7])
+                total += user + nice + system + irq + soft
+        return total
+
     before = ticks()
     time.sleep(seconds)
     return (ticks() - before) / os.sysconf("SC_CLK_TCK") / seconds
