@@ -11,10 +11,12 @@ inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 // What a trial does next.
 struct Decision {
   enum class Kind {
-    kGoOn,   // up to the report at step `until` or the first one after it; kToTheEnd: as far as its training goes
-    kPause,  // it is stopped with a checkpoint (`tessera train --stop-at`) and its slot is free; promote() may name it later
-    kStop,   // for good: its state becomes kStopped, with `reason`
-    kCopy    // it takes the checkpoint that trial `from` had at this step, and these parameters, and goes on until `until`
+    kGoOn,    // up to the report at step `until` or the first one after it; kToTheEnd: as far as its training goes
+    kPause,   // it is stopped with a checkpoint (`tessera train --stop-at`) and its slot is free; promote() may name it later
+    kStop,    // for good: its state becomes kStopped, with `reason`
+    kFinish,  // this report was its last one, though its training would go on: its state becomes kComplete
+    kCopy     // it takes the checkpoint that trial `from` had at this step, and these parameters, and goes on until `until`;
+              // add_copy() (copies.h) notes it in the trial
   };
   Kind kind = Kind::kGoOn;
   int64_t until = kToTheEnd;
@@ -23,10 +25,14 @@ struct Decision {
   std::string reason = {};
 };
 
-// A paused trial that goes on (`tessera train --resume`, exact to the bit), up to the step.
+// A paused trial that goes on (`tessera train --resume`, exact to the bit), up to the step. Where `from` is a trial, it first
+// takes that one's checkpoint of its own last step, and these parameters, as with kCopy.
 struct Promotion {
   int64_t trial = -1;
   int64_t until = kToTheEnd;
+  int64_t from = -1;
+  Assignment parameters = {};
+  bool operator==(const Promotion&) const = default;
 };
 
 // Which trials are worth their time. Steps are those of reports, in whatever unit the study counts. Decisions are functions of
@@ -43,7 +49,9 @@ class Scheduler {
   // paused, goes on or ends.
   virtual void observe(const Trial& trial) = 0;
 
-  // Which paused trial should take a slot that is free, rather than a new one; nothing where there is none.
+  // Which paused trial should take a slot that is free, rather than a new one; nothing where there is none. It is named again
+  // until observe() tells that it runs. Those that are paused when the study ends were not good enough: the controller makes
+  // them kStopped.
   virtual std::optional<Promotion> promote() = 0;
 };
 
