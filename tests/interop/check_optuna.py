@@ -1,14 +1,25 @@
-"""Reads with Optuna the study that StudyInterop.WritesAStudyForOptuna left in a folder, compares every trial with study.json, and
-lets Optuna go on with it."""
+"""Reads with Optuna the studies that StudyInterop.WritesStudiesForOptuna left in a folder, compares every trial with the JSON files, and
+lets Optuna go on with them."""
 import json
 import math
 import pathlib
 import sys
 
 import optuna
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 
 STATES = [TrialState.WAITING, TrialState.RUNNING, TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL]
+
+
+DISTRIBUTIONS = {
+    "lr": FloatDistribution(1e-4, 1e-1, log=True),
+    "name": CategoricalDistribution(("unet", "fcn", True, 3, 2.5, None)),
+    "size": IntDistribution(2, 8, step=2),
+    "points": IntDistribution(1, 100, log=True),
+    "share": FloatDistribution(0, 1, step=0.25),
+    "mean": FloatDistribution(-6, 6),  # Optuna has no word for normal numbers: their range
+}
 
 
 def check(condition, message):
@@ -41,30 +52,35 @@ def compare(number, expected, trial):
     check((trial.datetime_complete is not None) == trial.state.is_finished(), f"trial {number}: ends {trial.datetime_complete}")
 
 
-def read_ours(folder):
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+def read_study(folder, name, directions, metrics):
     url = f"sqlite:///{folder}/study.db"
-    study = optuna.load_study(study_name="ours", storage=url)
-    check(study.directions == [optuna.study.StudyDirection.MAXIMIZE, optuna.study.StudyDirection.MINIMIZE], f"directions {study.directions}")
-    check(study.metric_names == ["mean_iou", "seconds"], f"metrics {study.metric_names}")
-    expected = json.loads((folder / "study.json").read_text())
+    study = optuna.load_study(study_name=name, storage=url)
+    check([d.name for d in study.directions] == directions, f"directions {study.directions}")
+    check(study.metric_names == metrics, f"metrics {study.metric_names}")
+    expected = json.loads((folder / f"{name}.json").read_text())
     trials = study.get_trials()
     check(len(trials) == len(expected), f"{len(trials)} trials, expected {len(expected)}")
     for number, (ours, theirs) in enumerate(zip(expected, trials)):
         compare(number, ours, theirs)
-    lr, size = trials[0].distributions["lr"], trials[0].distributions["size"]
-    check(lr == optuna.distributions.FloatDistribution(1e-4, 1e-1, log=True), f"lr: {lr}")
-    check(size == optuna.distributions.IntDistribution(2, 8, step=2), f"size: {size}")
-    check(trials[0].distributions["points"] == optuna.distributions.IntDistribution(1, 100, log=True), "points")
-    check(trials[0].distributions["share"] == optuna.distributions.FloatDistribution(0, 1, step=0.25), "share")
-    check(trials[0].distributions["name"].choices == ("unet", "fcn", True, 3, 2.5, None), "name")
+    check(trials[0].distributions == DISTRIBUTIONS, f"distributions {trials[0].distributions}")
     check(study.best_trials, "no best trials")
-    # Optuna goes on where we stopped.
-    trial = study.ask({"lr": lr, "size": size})
-    study.tell(trial, [1.0, 2.0])
-    check(optuna.load_study(study_name="ours", storage=url).trials[-1].values == [1.0, 2.0], "Optuna's own trial")
-    print(f"Optuna {optuna.__version__} reads all {len(expected)} trials, and adds one")
+    # Optuna goes on where we stopped: first with a trial that waits, which has its parameters, then with one of its own.
+    waiting = [n for n, ours in enumerate(expected) if STATES[ours["state"]] == TrialState.WAITING]
+    for number in waiting + [len(expected)]:
+        trial = study.ask(DISTRIBUTIONS)
+        check(trial.number == number, f"Optuna begins trial {trial.number}, expected {number}")
+        check(number not in waiting or trial.params == expected[number]["parameters"], "a waiting trial's parameters")
+        values = [1.0, 2.0][:len(directions)]
+        study.tell(trial, values)
+        check(optuna.load_study(study_name=name, storage=url).trials[number].values == values, "what Optuna found")
+    print(f"Optuna {optuna.__version__} reads all {len(expected)} trials of study {name}, runs those that wait and adds one")
+
+
+def main(folder):
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    read_study(folder, "one", ["MAXIMIZE"], ["mean_iou"])
+    read_study(folder, "two", ["MAXIMIZE", "MINIMIZE"], ["mean_iou", "seconds"])
 
 
 if __name__ == "__main__":
-    read_ours(pathlib.Path(sys.argv[1]))
+    main(pathlib.Path(sys.argv[1]))

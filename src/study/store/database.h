@@ -60,8 +60,8 @@ class Statement {
   int bound_ = 0;
 };
 
-// All or nothing: what was not committed when it goes is undone. It begins as a writer, so that two of them wait for one another
-// instead of failing half-way.
+// All or nothing: what was not committed when it goes is undone. It begins as a writer, so that two of them wait for one
+// another instead of failing half-way.
 class Transaction {
  public:
   explicit Transaction(Database& database);

@@ -15,19 +15,15 @@ using nlohmann::json;
 std::string distribution_json(const Parameter& p) {
   switch (p.kind) {
     case Parameter::Kind::kFloat:
-      return json_text({{"name", "FloatDistribution"},
-                        {"attributes",
-                         {{"step", p.step > 0 ? json(p.step) : json(nullptr)},
-                          {"low", p.low},
-                          {"high", p.high},
-                          {"log", p.log}}}});
+      return json_text(
+          {{"name", "FloatDistribution"},
+           {"attributes",
+            {{"step", p.step > 0 ? json(p.step) : json(nullptr)}, {"low", p.low}, {"high", p.high}, {"log", p.log}}}});
     case Parameter::Kind::kInteger:
-      return json_text({{"name", "IntDistribution"},
-                        {"attributes",
-                         {{"log", p.log},
-                          {"step", std::llround(p.step)},
-                          {"low", std::llround(p.low)},
-                          {"high", std::llround(p.high)}}}});
+      return json_text(
+          {{"name", "IntDistribution"},
+           {"attributes",
+            {{"log", p.log}, {"step", std::llround(p.step)}, {"low", std::llround(p.low)}, {"high", std::llround(p.high)}}}});
     case Parameter::Kind::kChoice: break;
   }
   json choices = json::array();

@@ -93,8 +93,7 @@ std::string optuna_time() {
   localtime_r(&seconds, &local);
   std::array<char, 32> text{};
   const size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local);
-  return fmt::format("{}.{:06}", std::string(text.data(), size),
-                     static_cast<int>((now - std::floor(now)) * 1e6));
+  return fmt::format("{}.{:06}", std::string(text.data(), size), static_cast<int>((now - std::floor(now)) * 1e6));
 }
 
 }  // namespace tessera

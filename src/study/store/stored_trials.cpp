@@ -72,8 +72,9 @@ void remove_attribute(const Database& database, const char* table, int64_t id, c
 void write_state(const Database& database, int64_t id, const Trial& before, const Trial& now) {
   if (before.state == now.state) return;
   const bool begins = before.state == TrialState::kWaiting;
-  Statement put(database, "UPDATE trials SET state = ?, datetime_start = CASE WHEN ? THEN coalesce(datetime_start, ?) ELSE "
-                          "datetime_start END, datetime_complete = ? WHERE trial_id = ?");
+  Statement put(database,
+                "UPDATE trials SET state = ?, datetime_start = CASE WHEN ? THEN coalesce(datetime_start, ?) ELSE "
+                "datetime_start END, datetime_complete = ? WHERE trial_id = ?");
   put.bind(std::string(optuna_state(now.state))).bind(int64_t{begins}).bind(optuna_time());
   is_finished(now.state) ? put.bind(optuna_time()) : put.bind_null();
   put.bind(id).run();
@@ -85,13 +86,18 @@ void write_state(const Database& database, int64_t id, const Trial& before, cons
 }
 
 void write_reports(const Database& database, int64_t id, const Trial& before, const Trial& now) {
-  const auto [old, fresh] = std::mismatch(before.reports.begin(), before.reports.end(), now.reports.begin(), now.reports.end(), same);
+  const auto [old, fresh] =
+      std::mismatch(before.reports.begin(), before.reports.end(), now.reports.begin(), now.reports.end(), same);
   if (old != before.reports.end())
-    Statement(database, "DELETE FROM trial_intermediate_values WHERE trial_id = ? AND step >= ?").bind(id).bind(old->step).run();
-  Statement put(database, "INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value, "
-                          "intermediate_value_type) VALUES (?, ?, ?, ?) ON CONFLICT (trial_id, step) DO UPDATE SET "
-                          "intermediate_value = excluded.intermediate_value, intermediate_value_type = "
-                          "excluded.intermediate_value_type");
+    Statement(database, "DELETE FROM trial_intermediate_values WHERE trial_id = ? AND step >= ?")
+        .bind(id)
+        .bind(old->step)
+        .run();
+  Statement put(database,
+                "INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value, "
+                "intermediate_value_type) VALUES (?, ?, ?, ?) ON CONFLICT (trial_id, step) DO UPDATE SET "
+                "intermediate_value = excluded.intermediate_value, intermediate_value_type = "
+                "excluded.intermediate_value_type");
   for (auto report = fresh; report != now.reports.end(); ++report) {
     put.bind(id).bind(report->step);
     bind_number(put, report->value);
@@ -145,7 +151,10 @@ int64_t next_trial_number(const Database& database, int64_t study) {
 }
 
 int64_t insert_trial(const Database& database, int64_t study, const Space& space, const Trial& trial) {
-  Statement(database, "INSERT INTO trials (number, study_id, state) VALUES (?, ?, 'WAITING')").bind(trial.number).bind(study).run();
+  Statement(database, "INSERT INTO trials (number, study_id, state) VALUES (?, ?, 'WAITING')")
+      .bind(trial.number)
+      .bind(study)
+      .run();
   const int64_t id = database.last_id();
   Statement put(database,
                 "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (?, ?, ?, ?)");
@@ -183,7 +192,9 @@ std::vector<StoredTrial> load_trials(const Database& database, int64_t study, in
   each("x.param_name, x.param_value", "trial_params", "x.param_id",
        [](Trial& trial, const Statement& row) { trial.parameters[row.text(1)] = row.real(2); });
   each("x.step, x.intermediate_value, x.intermediate_value_type", "trial_intermediate_values", "x.step",
-       [](Trial& trial, const Statement& row) { trial.reports.push_back({row.integer(1), number_of(row, 2)}); });
+       [](Trial& trial, const Statement& row) {
+         trial.reports.push_back({row.integer(1), number_of(row, 2)});
+       });
   each("x.value, x.value_type", "trial_values", "x.objective",
        [](Trial& trial, const Statement& row) { trial.values.push_back(number_of(row, 1)); });
   each("x.\"key\", x.value_json", "trial_user_attributes", "x.trial_user_attribute_id", [](Trial& trial, const Statement& row) {

@@ -48,13 +48,15 @@ void put_study_attribute(const Database& database, const char* table, int64_t st
 }
 
 std::vector<Objective> objectives_of(const Database& database, int64_t study) {
-  const nlohmann::json names = attributes_of_study(database, "study_system_attributes", study).value(kMetricsKey, nlohmann::json::array());
+  const nlohmann::json names =
+      attributes_of_study(database, "study_system_attributes", study).value(kMetricsKey, nlohmann::json::array());
   std::vector<Objective> objectives;
   Statement rows(database, "SELECT direction FROM study_directions WHERE study_id = ? ORDER BY objective");
   rows.bind(study);
   while (rows.next()) {
     const size_t i = objectives.size();
-    const std::string name = i < names.size() && names[i].is_string() ? names[i].get<std::string>() : fmt::format("value {}", i);
+    const std::string name =
+        i < names.size() && names[i].is_string() ? names[i].get<std::string>() : fmt::format("value {}", i);
     objectives.push_back({name, rows.text(0) == "MAXIMIZE" ? Direction::kMaximize : Direction::kMinimize});
   }
   return objectives;
@@ -108,7 +110,10 @@ class StudyStore::Tables {
     }
     for (const auto& [key, value] : info_.attributes.items()) {
       if (!attributes.contains(key))
-        Statement(database_, "DELETE FROM study_user_attributes WHERE study_id = ? AND \"key\" = ?").bind(study_).bind(key).run();
+        Statement(database_, "DELETE FROM study_user_attributes WHERE study_id = ? AND \"key\" = ?")
+            .bind(study_)
+            .bind(key)
+            .run();
     }
     transaction.commit();
     info_.attributes = attributes;
