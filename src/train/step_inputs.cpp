@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include "loss/pixel_scores.h"
+#include "tensor/step_context.h"
 #include "tensor/upload.h"
 
 namespace tessera {

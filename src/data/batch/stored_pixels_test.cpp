@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "core/error.h"
 #include "support/pillow.h"
 
 namespace tessera {

@@ -73,10 +73,10 @@ std::vector<double> flat(const Json& nested) {
 }
 
 void expect_value(const MdsColumn& column, const Blob& value, const Json& expected) {
-  EXPECT_EQ(content_hash("sha1", value.bytes), expected.at("sha1")) << column.name;
+  EXPECT_EQ(content_hash("sha1", value.bytes), expected.at("sha1").get<std::string>()) << column.name;
   const std::string text = mds_text(column, value.bytes);
   if (expected.contains("text")) {
-    EXPECT_EQ(text, expected["text"]) << column.name;
+    EXPECT_EQ(text, expected["text"].get<std::string>()) << column.name;
   }
   if (expected.contains("number")) {
     const auto found = Json::parse(text).get<double>(), wanted = expected["number"].get<double>();

@@ -178,7 +178,7 @@ Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
     const auto get = [&](const std::string& name) {
       std::vector<uint8_t> bytes = read_bytes(folder / name);
       const json& entry = files.at(name);
-      TSR_CHECK(bytes.size() == entry.at("bytes") && hash_of(bytes) == entry.at("xxh3"),
+      TSR_CHECK(bytes.size() == entry.at("bytes") && hash_of(bytes) == entry.at("xxh3").get<std::string>(),
                 "{} is damaged: its content does not match the hash recorded when it was saved; use another checkpoint",
                 (folder / name).string());
       return bytes;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/experiment.h"
+#include "core/access.h"
 #include "core/image.h"
 #include "core/progress.h"
 
