@@ -30,12 +30,6 @@ int max_over_ranks(World& world, int own) {
   return static_cast<int>(largest.item<int64_t>());
 }
 
-double total_of(World& world, const at::Tensor& share) {
-  at::Tensor total = share.detach().to(at::kDouble).clone();
-  world.gradients.sum(total);
-  return total.item<double>();
-}
-
 TrainState state_of_first(World& world, const TrainState& state) {
   if (world.alone()) return state;
   return state_from_json(nlohmann::json::parse(world.control.gather_text(json_text(to_json(state))).front()));

@@ -47,7 +47,7 @@ GradientComputation::GradientComputation(const Experiment& experiment, Segmentat
                    : std::make_unique<GradientReducer>(world.gradients, arena.places(), arena.grads(), experiment.dist)),
       forward_(experiment, model, loss, device, norm_exchange_.get(), running_stats_.get(), trace),
       recorded_(arena.params().device(), recorder_of(experiment.train, device, world)),
-      micro_batch_(experiment.train.micro_batch) {
+      micro_batch_(experiment.train.micro_batch.samples) {
   if (reducer_)
     reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
 }
@@ -71,15 +71,33 @@ at::Tensor GradientComputation::compute(const StepInputs& inputs) {
   return total;
 }
 
-void GradientComputation::reduce() {
-  if (!reducer_) return;
+at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
+  if (!reducer_) return loss;
   const double begin = StepTrace::now();
   reducer_->finish();
   trace_.add("wait", "wait", begin, StepTrace::now());
   for (const BucketTimes& bucket : reducer_->times()) {
     if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
   }
-  running_stats_->finish();
+  return running_stats_->finish(loss);
+}
+
+void GradientComputation::keep_statistics(const at::Tensor& clip_factor) {
+  const at::NoGradGuard no_grad;
+  at::Tensor& buffers = arena_.buffers();
+  if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, saved_buffers_);
+}
+
+void GradientComputation::repeat_forward(const StepInputs& inputs, const std::function<void(const Pass&, const at::Tensor& pixels)>& begins) {
+  const at::NoGradGuard no_grad;
+  saved_buffers_ = arena_.buffers().clone();
+  const LossContexts contexts(inputs.labels);
+  for (const Pass& pass : plan_.own().passes(micro_batch_)) {
+    const PassInputs some = forward_.inputs(inputs, pass, contexts);
+    begins(pass, some.pixels);
+    forward_.output(some, pass, /*keeps_statistics=*/false);
+  }
+  arena_.buffers().copy_(saved_buffers_);
 }
 
 // With one pass on every rank its output serves the loss too and is kept; else these are passes of their own, whose statistics
@@ -139,7 +157,9 @@ at::Tensor GradientComputation::run_only_pass(const StepInputs& inputs, const Pa
 void GradientComputation::backward(const at::Tensor& loss) {
   const StepTrace::Span span(trace_, "backward");
   enter_phase(RankPhase::kBackward);
-  scaler_.scaled(loss).backward();
+  // Where the loss is not finite no gradient is, whatever its own backward would make of it: one norm tells of both.
+  const at::Tensor scaled = scaler_.scaled(loss);
+  scaled.backward(scaled.detach() * 0 + 1);
 }
 
 // Runs `body` again, in smaller passes and from the state before, when memory runs out. A pass over spread units cannot be

@@ -30,8 +30,15 @@ class GradientComputation {
   // slice's part of the loss of the global batch: a scalar, and the parts of all ranks add up. In a scope of working weights.
   at::Tensor compute(const StepInputs& inputs);
 
-  // Completes the sum over the ranks, of gradients and of batch norm's running averages. A collective, in the same scope.
-  void reduce();
+  // Completes the sum over the ranks, of gradients, of batch norm's running averages and of the losses that `compute` gave,
+  // which it returns. A collective, in the same scope.
+  at::Tensor reduce(const at::Tensor& loss);
+
+  // Where the step's clip factor is not finite, the running averages are again those from before it. Waits for nothing.
+  void keep_statistics(const at::Tensor& clip_factor);
+
+  // The forward passes of a step by themselves, which leave everything as it is. begins: before each. In the same scope; a collective where units are spread.
+  void repeat_forward(const StepInputs& inputs, const std::function<void(const Pass&, const at::Tensor& pixels)>& begins);
 
   GradientReducer* reducer() { return reducer_.get(); }  // null when alone
   int64_t micro_batch() const { return micro_batch_; }

@@ -21,7 +21,9 @@ class RunningStats : public NormStatistics {
 
   void begin(int64_t units);  // of the step
   void add(const at::Tensor& running, const at::Tensor& value, int64_t unit, double momentum) override;
-  void finish();  // a collective: the running averages are then up to date on all ranks
+  // A collective: the running averages are then up to date on all ranks. Returns the sum of the ranks' losses, which travel with
+  // them.
+  at::Tensor finish(const at::Tensor& loss);
 
  private:
   int64_t offset_of(const at::Tensor& running) const;

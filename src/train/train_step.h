@@ -1,5 +1,8 @@
 #pragma once
+#include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "config/experiment.h"
 #include "core/progress.h"
@@ -12,9 +15,17 @@ namespace tessera {
 
 // What a step reports. The tensors stay on the device: reading them waits for it, so only the logger does.
 struct StepResult {
-  at::Tensor loss;       // scalar: this rank's part of the loss of the global batch; the parts add up
+  at::Tensor loss;       // scalar: of the global batch
   at::Tensor grad_norm;  // scalar, of the global gradient, before clipping
   double lr = 0;         // of parameters without a multiplier
+};
+
+// Where the numbers of a step first were not finite, on a rank.
+inline constexpr int64_t kNoCause = std::numeric_limits<int64_t>::max();
+struct NonFiniteCause {
+  int64_t order = kNoCause;        // how early in the step, to compare ranks by; kNoCause: nothing was found
+  std::string place = {};          // "the output of backbone.layer1.0.conv1 (aten::convolution)"
+  std::vector<int64_t> rows = {};  // of the batch; empty: not known
 };
 
 struct StepOptions {
@@ -35,6 +46,13 @@ class TrainStep {
   // batch: the samples of slice().positions.
   StepResult run(const Batch& batch, const Progress& at);
 
+  // Computes a step that changed nothing once more, to see where its numbers are not finite; it still changes nothing. A
+  // collective, and slow.
+  NonFiniteCause find_nonfinite(const Batch& batch, const Progress& at);
+
+  // In fp32 from now on, or again in the experiment's own precision; fp64 stays.
+  void compute_in_fp32(bool on);
+
   const RankSlice& slice() const { return plan_.own(); }
   Arena& arena() { return arena_; }
   ShardedOptimizer& optimizer() { return update_.optimizer(); }
@@ -48,9 +66,13 @@ class TrainStep {
 
  private:
   void begin(const Progress& at);
+  StepInputs inputs_of(const Batch& batch, const Progress& at);
+  NonFiniteCause look_at_forward(const StepInputs& inputs);
+  NonFiniteCause look_at_gradient(const StepInputs& inputs);
   void sum_label_counts(StepInputs& inputs);
 
   Experiment experiment_;
+  Precision precision_;  // of the experiment, while experiment_ has the one that is computed in
   ModelPtr model_;
   int num_classes_;
   at::Device device_;

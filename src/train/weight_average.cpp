@@ -21,9 +21,15 @@ void WeightAverage::begin() {
   begun_ = true;
 }
 
-void WeightAverage::follow_buffers(double weight) {
+void WeightAverage::follow_buffers(double weight, const at::Tensor& clip_factor) {
   const at::NoGradGuard no_grad;
-  buffers_.lerp_(arena_.buffers(), weight);
+  if (buffers_.numel() > 0)
+    at::where_out(buffers_, clip_factor.isfinite(), buffers_.lerp(arena_.buffers(), weight), buffers_);
+}
+
+std::vector<at::Tensor> WeightAverage::tensors() const {
+  if (!params_.defined()) return {};
+  return {params_, buffers_};
 }
 
 NamedTensors WeightAverage::state() {

@@ -38,7 +38,7 @@ double WeightUpdate::step(const GradientNorm& gradient, const Progress& at) {
   if (!optimizer_.sharded()) extras.copies = working_.copies();  // else other ranks' weights come after the step
   optimizer_.step(arena_.params(), arena_.grads(), lr, momentum_at(experiment_.schedule, at), extras);
   if (extras.copies.defined()) working_.copies_written();
-  if (ema.ema_weight > 0) average_.follow_buffers(ema.ema_weight);
+  if (ema.ema_weight > 0) average_.follow_buffers(ema.ema_weight, gradient.clip_factor);
   return lr_.at(lr);
 }
 

@@ -56,7 +56,8 @@ std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, do
   auto* const numbers = scaling ? reinterpret_cast<LossScaling*>(scaling->mutable_data_ptr<double>()) : nullptr;
   const double loss_scale = numbers != nullptr ? numbers->scale : 1.0, norm = std::sqrt(sum) / loss_scale;
   if (numbers != nullptr) move_on(*numbers, std::isfinite(norm));
-  return {at::scalar_tensor(norm, at::kDouble), at::scalar_tensor(clip_factor(norm, max_norm, loss_scale), at::kDouble)};
+  const double factor = numbers != nullptr && numbers->held != 0 ? NAN : clip_factor(norm, max_norm, loss_scale);
+  return {at::scalar_tensor(norm, at::kDouble), at::scalar_tensor(factor, at::kDouble)};
 }
 
 }  // namespace
