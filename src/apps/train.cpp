@@ -25,6 +25,7 @@ struct TrainArguments {
   ConfigArguments config;
   RankArguments ranks;
   std::string model, timeline, stop_at, from, time_limit;
+  int64_t profile_steps = 0;
   bool requeue = false, resume = false, dry_run = false, all = false, autotune = false, allow_missing = false;
 
   Experiment load() const {
@@ -127,6 +128,12 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_flag("--all", arguments->all, "with --dry-run: print every value, also of other models and kinds of data");
   command->add_flag("--autotune-comm", arguments->autotune,
                     "several ranks: measure bucket sizes and compression of the gradients first and take the fastest");
+  command
+      ->add_option("--profile", arguments->profile_steps,
+                   "record so many steps, after the first ones: where their time went, what to set, and a trace for Perfetto or "
+                   "TensorBoard are then in RUN/profile")
+      ->check(CLI::PositiveNumber)
+      ->option_text("STEPS");
   command->add_option("--timeline", arguments->timeline,
                       "write what every rank computed, reduced and waited for as a Chrome trace to this file");
   command->footer([] { return config_help(); });
@@ -152,7 +159,8 @@ void add_train(CLI::App& app, int& exit_code) {
                                              .autotune_exchange = arguments->autotune,
                                              .timeline = arguments->timeline,
                                              .stop_at = arguments->stop(),
-                                             .ends_at_s = arguments->end(begin_s)},
+                                             .ends_at_s = arguments->end(begin_s),
+                                             .profile_steps = arguments->profile_steps},
                                             world);
       const bool again = result.end == RunEnd::kTimeLimit || (result.signal != 0 && exit_code_of(result.signal) == kExitAgain);
       if (again) exit_code = kExitAgain;

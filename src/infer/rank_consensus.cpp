@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/json_text.h"
+#include "infer/too_large.h"
 #include "metric/multi_label_counts.h"
 
 namespace tessera {
@@ -25,7 +26,7 @@ void sum_over_ranks(World& world, std::vector<Counts>& counts) {
 
 int max_over_ranks(World& world, int own) {
   if (world.alone()) return own;
-  at::Tensor largest = at::scalar_tensor(own, at::kLong);
+  at::Tensor largest = make_with_kept_memory([&] { return at::scalar_tensor(own, at::kLong); });
   world.control.max(largest);
   return static_cast<int>(largest.item<int64_t>());
 }

@@ -26,11 +26,14 @@ void RunningStats::add(const at::Tensor& running, const at::Tensor& value, int64
   sums_.narrow(0, offset_of(running), running.numel()).add_(value.detach().to(at::kDouble), weight);
 }
 
-at::Tensor RunningStats::finish(const at::Tensor& loss) {
+void RunningStats::sum(const at::Tensor& loss) {
   const at::NoGradGuard no_grad;
-  at::Tensor total = sums_[buffers_.numel()];
-  total.copy_(loss);
+  sums_[buffers_.numel()].copy_(loss);
   communicator_.sum(sums_);
+}
+
+at::Tensor RunningStats::apply() {
+  const at::NoGradGuard no_grad;
   for (const auto& module : model_.modules(/*include_self=*/false)) {
     const auto* norm = dynamic_cast<const BatchNorm2dImpl*>(module.get());
     if (norm == nullptr || !norm->is_training()) continue;  // frozen: stays as it is
@@ -39,7 +42,7 @@ at::Tensor RunningStats::finish(const at::Tensor& loss) {
       running.mul_(kept).add_(sums_.narrow(0, offset_of(running), running.numel()));
     }
   }
-  return total.clone();
+  return sums_[buffers_.numel()].clone();
 }
 
 }  // namespace tessera

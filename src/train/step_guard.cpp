@@ -11,6 +11,7 @@
 #include "core/json_text.h"
 #include "core/plural.h"
 #include "core/printable.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 namespace {
@@ -57,9 +58,11 @@ StepGuard::StepGuard(const GuardConfig& config, TrainStep& step, World& world, c
 void StepGuard::watch(const Batch& batch, const Progress& at, const StepResult& result) {
   const at::NoGradGuard no_grad;
   constexpr int64_t kHeld = 5;  // LossScaling::held
-  const at::Tensor held = step_.scaler().numbers()[kHeld];
-  const at::Tensor numbers = at::stack({result.loss.to(at::kDouble), result.grad_norm.to(at::kDouble), held});
-  watched_.push_back({batch, at, Download({numbers})});
+  const auto download = [&] {
+    const at::Tensor held = step_.scaler().numbers()[kHeld];
+    return Download({at::stack({result.loss.to(at::kDouble), result.grad_norm.to(at::kDouble), held})});
+  };
+  watched_.push_back({batch, at, make_with_kept_memory(download)});
   if (at.step == repeat_end_) step_.compute_in_fp32(false);
 }
 

@@ -5,10 +5,14 @@
 #include <fmt/format.h>
 
 #include "core/class_bits.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "core/rank_status.h"
-#include "infer/torch_settings.h"
 #include "infer/rank_consensus.h"
+#include "infer/too_large.h"
+#include "infer/torch_settings.h"
 #include "optim/clip.h"
+#include "tensor/error_text.h"
 #include "train/output_watch.h"
 
 namespace tessera {
@@ -54,14 +58,59 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
 StepResult TrainStep::run(const Batch& batch, const Progress& at) {
   begin(at);
   const WorkingWeights::Scope working(working_);
-  const StepInputs inputs = inputs_of(batch, at);
   StepResult result;
-  result.loss = gradients_.reduce(gradients_.compute(inputs));  // over the ranks
-  const GradientNorm gradient = clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers());
-  gradients_.keep_statistics(gradient.clip_factor);
+  result.loss = gradients_.reduce(loss_and_gradients(batch, at));  // over the ranks
+  const GradientNorm gradient = make_with_kept_memory(
+      [&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
+  make_with_kept_memory([&] { return gradients_.keep_statistics(gradient.clip_factor); });
   result.grad_norm = gradient.norm;
   result.lr = update_.step(gradient, at);
   return result;
+}
+
+at::Tensor TrainStep::loss_and_gradients(const Batch& batch, const Progress& at) {
+  while (true) {
+    try {
+      const at::Tensor loss = gradients_.compute(inputs_of(batch, at));
+      max_over_ranks(world_, 0);  // all have got here
+      return loss;
+    } catch (const std::exception&) {
+      use_less_memory(at.step);
+    }
+  }
+}
+
+void TrainStep::use_less_memory(int64_t step) {
+  std::string why, reason;
+  try {
+    throw;
+  } catch (const PeerLost&) {
+    if (!world_.wants_to_meet_again()) throw;
+  } catch (const std::exception& e) {
+    why = why_too_large(e);
+    reason = error_text(e);
+    if (why.empty()) throw;
+  }
+  gradients_.give_up();
+  release_kept_memory();
+  if (!world_.alone()) world_.meet_again();
+  // Not twice the same where nothing else could be done: the first time what was kept for later may have been enough.
+  const bool smaller = why.empty() || gradients_.shrink() || std::exchange(freed_in_step_, step) != step;
+  if (max_over_ranks(world_, smaller ? 0 : 1) == 0) {
+    if (!why.empty()) log_warn("{} at step {}: nothing is lost, all ranks do it again", why, step);
+    return;
+  }
+  if (model_->checkpoint_all()) {
+    if (world_.is_first()) log_warn("out of memory at step {}: nothing is lost, going on with activation checkpointing", step);
+    return;
+  }
+  fail(
+      "{} at step {} with activation checkpointing and {}; set train.norm_group lower (it defines the experiment), or use "
+      "smaller crops, a smaller model or train.precision=bf16. {}",
+      why.empty() ? "another rank ran out of memory" : why, step,
+      plan_.spread() ? "batch-norm units spread over the ranks (train.micro_batch lower, or more ranks, make their parts smaller)"
+                     : fmt::format("the smallest passes ({} samples)", gradients_.micro_batch()),
+      reason);
 }
 
 StepInputs TrainStep::inputs_of(const Batch& batch, const Progress& at) {

@@ -33,6 +33,15 @@ struct StepOptions {
   std::vector<double> rank_weights = {};  // empty: equal
 };
 
+// Note [Out of memory]
+// A step has two parts. In the first each rank computes its gradients; nothing that lasts is changed but batch norm's running
+// averages, of which there is a copy. Where memory runs out in it, on any rank and at any place, all of it is done again in less
+// memory: by the rank itself where the others are not in it (smaller passes), else by all ranks, which meet again for that (Note
+// [Meeting again]): in smaller passes, then with activation checkpointing of all segments. What is computed is the same. That the
+// first part is done is agreed upon, so no rank begins the second while another may still have to go back.
+//   In the second, gradients are summed and the weights move. It needs little memory, takes it before it changes anything, and
+// where there is none takes it again without what libtorch keeps for later.
+
 // One optimizer step over a global batch, of which this rank has its slice. The parts do the work: GradientComputation the
 // passes, WeightUpdate the rest.
 class TrainStep {
@@ -62,10 +71,13 @@ class TrainStep {
   StepTrace& trace() { return trace_; }
   int64_t micro_batch() const { return gradients_.micro_batch(); }
   bool recorded() { return gradients_.recorded().recorded(); }  // the passes of the last step
+  void run_each_pass(bool on) { gradients_.run_each_pass(on); }
   void stop_recording() { gradients_.recorded().stop(); }
 
  private:
   void begin(const Progress& at);
+  at::Tensor loss_and_gradients(const Batch& batch, const Progress& at);
+  void use_less_memory(int64_t step);  // in a handler of what the first part threw
   StepInputs inputs_of(const Batch& batch, const Progress& at);
   NonFiniteCause look_at_forward(const StepInputs& inputs);
   NonFiniteCause look_at_gradient(const StepInputs& inputs);
@@ -85,6 +97,7 @@ class TrainStep {
   LossScaler scaler_;
   GradientComputation gradients_;
   WeightUpdate update_;
+  int64_t freed_in_step_ = -1;  // the last one that was tried again with the memory that libtorch kept
 };
 
 }  // namespace tessera

@@ -8,10 +8,10 @@
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
-#include "data/loading/loader_advice.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
+#include "infer/too_large.h"
 #include "tensor/error_text.h"
 #include "train/run_folder.h"
 
@@ -42,12 +42,14 @@ RunResult Trainer::run(Hooks& hooks) {
       }
       if (save_due()) save();  // before it is evaluated: whatever happens there, the steps are safe
       if (evaluation_due()) {
+        const ProfiledPart part("evaluation");
         evaluate();
       } else if (!finished()) {
         train_one_step();
       }
     }
     report_bad_samples();
+    if (profile_.has_begun()) end_profile();
     if (store_) store_->wait();
     if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
   } catch (const std::exception& e) {
@@ -117,9 +119,13 @@ void Trainer::warn_of_average() {
 void Trainer::train_one_step() {
   const bool published = saved_step_ == state_.step || state_.evaluated_step == state_.step;
   if (guard_->keep_due(state_) || published) guard_->keep(state_);
+  step_->run_each_pass(profile_.records(state_.step));
   const double waited = loader_->seconds_waited();
   enter_phase(RankPhase::kLoading);
-  const Batch batch = loader_->next();
+  const Batch batch = [&] {
+    const ProfiledPart part("data");
+    return loader_->next();
+  }();
   if (world_.is_first()) warn(first_labels_.look(batch));
   const Progress at = progress();
   const StepResult result = step_->run(batch, at);
@@ -135,6 +141,7 @@ void Trainer::train_one_step() {
     hooks_->on_step(state_.step);
   }
   settle_steps(log_due || save_due() || evaluation_due() || finished() || guard_->keep_due(state_));
+  if (profile_.is_complete(state_.step)) end_profile();
 }
 
 void Trainer::settle_steps(bool all) {
@@ -175,18 +182,30 @@ void Trainer::deal_with(const StepGuard::Held& held) {
   hooks_->on_guard(event);
 }
 
-// Once, and not of the first steps, which wait for what is made ahead. The loaders of all ranks are alike.
+// The loaders of all ranks are alike.
+LoaderLoad Trainer::loader_load(double wait_share) const {
+  const int ranks = world_.spec.local_world_size;
+  return {.times = loader_->stage_times(),
+          .wait_share = wait_share,
+          .threads = loader_threads(experiment_.data.threads, ranks),
+          .cpus = cpu_budget().share(ranks)};
+}
+
+// Once, and not of the first steps, which wait for what is made ahead.
 void Trainer::warn_of_waiting(double wait_share) {
   constexpr int64_t kFirstSteps = 20;
   if (warned_of_waiting_ || !world_.is_first() || wait_share < kWaitWorthSaying) return;
-  const int ranks = world_.spec.local_world_size;
-  const LoaderLoad load{.times = loader_->stage_times(),
-                        .wait_share = wait_share,
-                        .threads = loader_threads(experiment_.data.threads, ranks),
-                        .cpus = cpu_budget().share(ranks)};
+  const LoaderLoad load = loader_load(wait_share);
   if (load.times.samples < kFirstSteps * experiment_.train.batch_size / world_.size()) return;
   warned_of_waiting_ = true;
   warn(loader_advice(load));
+}
+
+void Trainer::end_profile() {
+  const double wait_share = std::min(1.0, loader_->seconds_waited() / std::max(1e-9, meter_->seconds()));
+  const std::string text =
+      profile_.finish(folder_, run_access(experiment_.run, folder_), state_.step, loader_advice(loader_load(wait_share)));
+  log_info("{}trace for Perfetto or TensorBoard: {}", text, (folder_ / "profile" / "trace.json").string());
 }
 
 void Trainer::log_step(const StepResult& result) {
@@ -279,9 +298,11 @@ void Trainer::keep_evaluated() {
 
 void Trainer::save() {
   const TimeLimit::Save timed(time_limit_);
+  const ProfiledPart part("checkpoint");
   enter_phase(RankPhase::kSaving);
   Arena& arena = step_->arena();
-  if (!(arena.params().sum() + arena.buffers().sum()).isfinite().item<bool>()) {
+  const auto is_finite = [&] { return (arena.params().sum() + arena.buffers().sum()).isfinite().item<bool>(); };
+  if (!make_with_kept_memory(is_finite)) {
     throw Diverged(
         fmt::format("the weights or their running statistics are no longer finite at step {}, so they are not saved; the "
                     "checkpoints in {} are from before. Lower optimizer.lr or set optimizer.clip_norm",
@@ -296,10 +317,11 @@ void Trainer::save() {
   state_.skipped_steps = static_cast<int64_t>(scaling.skipped_steps);
   const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
-    const Checkpoint checkpoint{model_state(*model_),         optimizer, average, state_, train_set_->classes(),
-                                experiment_yaml(experiment_), samples_,  images_};
+    const NamedTensors model = make_with_kept_memory([&] { return model_state(*model_); });
+    const Checkpoint checkpoint{
+        model, optimizer, average, state_, train_set_->classes(), experiment_yaml(experiment_), samples_, images_};
     try {
-      store_->save(checkpoint);
+      make_with_kept_memory([&] { store_->save(checkpoint); });
     } catch (const Error& e) {
       // The save before this one failed in the background (a full disk, say). What is on the disk is whole; training goes on.
       warn(e.what());

@@ -7,6 +7,7 @@
 #include "config/experiment.h"
 #include "core/progress.h"
 #include "data/batch/loader.h"
+#include "data/loading/loader_advice.h"
 #include "dist/world.h"
 #include "infer/checkpoint/checkpoint_store.h"
 #include "infer/data_notes.h"
@@ -16,6 +17,7 @@
 #include "train/meter.h"
 #include "train/run_options.h"
 #include "train/run_origin.h"
+#include "train/run_profile.h"
 #include "train/run_result.h"
 #include "train/step_guard.h"
 #include "train/time_limit.h"
@@ -71,6 +73,8 @@ class Trainer {
   void warn(const std::string& text);  // empty: of nothing
   void warn_of_average();              // where it will hardly leave the weights it began with
   void warn_of_waiting(double wait_share);
+  LoaderLoad loader_load(double wait_share) const;
+  void end_profile();
   void log_step(const StepResult& result);
 
   bool stop_asked();  // a collective
@@ -116,6 +120,7 @@ class Trainer {
   std::string stop_reason_;      // of a hook of any rank
   TimeLimit time_limit_;
   bool out_of_time_ = false;  // on any rank
+  RunProfile profile_;
   bool warned_of_nothing_ = false, warned_of_classes_ = false, warned_of_waiting_ = false;
   LabelWatch first_labels_;
   std::optional<EvalResult> last_eval_;

@@ -28,7 +28,8 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
       folder_(run_folder(experiment)),
       world_(world),
       device_(pick_device(options.device.empty() ? experiment.train.device : options.device)),
-      time_limit_(options.ends_at_s) {
+      time_limit_(options.ends_at_s),
+      profile_(world.is_first() ? options.profile_steps : 0, device_) {
   experiment_.train.precision = pick_precision(experiment_.train.precision, device_);
   const TrainConfig& train = experiment_.train;
   if (train.precision == Precision::kFp16 && !device_.is_cuda())

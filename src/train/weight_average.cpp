@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 
@@ -35,7 +36,7 @@ std::vector<at::Tensor> WeightAverage::tensors() const {
 NamedTensors WeightAverage::state() {
   if (!begun_) return {};
   const auto scope = use();
-  NamedTensors values = model_state(model_);
+  NamedTensors values = make_with_kept_memory([&] { return model_state(model_); });
   for (auto& entry : values) entry.second = entry.second.detach();  // stays with the average when the model's tensor goes back
   return values;
 }
