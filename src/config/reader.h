@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/duration.h"
+#include "config/micro_batch.h"
 #include "config/node.h"
 #include "config/schema.h"
 #include "config/window_size.h"
@@ -65,6 +66,7 @@ class ConfigReader {
   static void read(const Node& node, const std::string& path, std::string& value, const Check&);
   static void read(const Node& node, const std::string& path, Size& value, const Check&);
   static void read(const Node& node, const std::string& path, WindowSize& value, const Check&);
+  static void read(const Node& node, const std::string& path, MicroBatch& value, const Check&);
   static void read(const Node& node, const std::string& path, Duration& value, const Check&);
 
   template <NamedEnum E>

@@ -37,6 +37,7 @@ PassInputs ForwardPass::inputs(const StepInputs& step, const Pass& pass, const L
   const TrainConfig& train = experiment_.train;
   const int64_t count = pass.end - pass.begin;
   at::Tensor pixels;
+  const ProfiledPart part("copy");
   if (with_pixels) {
     pixels = step.batch.input(pass.begin, pass.end, experiment_.data.normalize, input_type(train.precision));
     if (!train.channels_last) pixels = pixels.contiguous();
@@ -57,6 +58,7 @@ ModelOutput ForwardPass::output(const PassInputs& inputs, const Pass& pass, bool
 }
 
 at::Tensor ForwardPass::loss(const ModelOutput& output, const PassInputs& inputs) const {
+  const ProfiledPart part("loss");
   const at::Tensor main = loss_.micro_loss(output.scores, inputs.targets, inputs.contexts.main).value;
   if (!output.aux.defined()) return main;
   return main + aux_weight_of(experiment_) * loss_.micro_loss(output.aux, inputs.targets, inputs.contexts.aux).value;
