@@ -77,7 +77,7 @@ std::vector<Case> cases() {
     c.expected.gradient = at::tensor(entry.at("gradient").get<std::vector<double>>(), at::kDouble).view_as(c.logits());
     all.push_back(std::move(c));
   }
-  EXPECT_EQ(all.size(), 18);
+  EXPECT_EQ(all.size(), 38);
   return all;
 }
 
