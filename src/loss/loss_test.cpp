@@ -222,7 +222,7 @@ TEST(Loss, DiceOfAMicroBatchWithoutTheOthersIsRefused) {
 TEST(Loss, OnlyTheRatiosOfClassWeightsMatter) {
   const auto run = [&](double factor, at::ScalarType type) {
     CrossEntropyConfig scaled{.class_weights = {1, 2, 0.5, 3, 1.5}};
-    for (double& weight : scaled.class_weights) weight *= factor;
+    for (double& weight : scaled.class_weights.given) weight *= factor;
     return run_step(*make_loss(loss_of({scaled}), 5), loss_logits(5, type), loss_labels(5), 4);
   };
   for (const double factor : {std::ldexp(1, -40), std::ldexp(1, 40)}) {

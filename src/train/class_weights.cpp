@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/plural.h"
-#include "data/check/class_counts.h"
+#include "data/check/class_frequencies.h"
 #include "infer/checkpoint/checkpoint_store.h"
 
 namespace tessera {
@@ -51,7 +51,7 @@ std::vector<double> weights_before(const LossConfig& before, size_t term, const 
 
 void count(LossConfig& loss, const Dataset& train, int threads) {
   log_info("counting the labels of {} training {} for class_weights", train.size(), plural(train.size(), "sample"));
-  const ClassCounts counts = count_classes(train, threads);
+  const ClassFrequencies counts = count_frequencies(train, threads);
   if (counts.unusable > 0) log_warn("{} of {} samples could not be counted", counts.unusable, train.size());
   each_wanted(loss, [&](size_t term, WeightMethod& method) {
     numbers_of(method) = weights_by(method, counts);

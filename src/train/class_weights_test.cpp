@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "data/check/class_counts.h"
+#include "data/check/class_frequencies.h"
 #include "dist/thread_ranks.h"
 #include "support/fixed_dataset.h"
 #include "support/fixtures.h"
@@ -49,7 +49,7 @@ TEST(ClassWeightsOfARun, AreFoundForEveryTermThatAsks) {
   World alone;
   const auto data = two_images();
   find_class_weights(e, *data, folder.path(), false, alone);
-  const ClassCounts counts = count_classes(*data, 1);
+  const ClassFrequencies counts = count_frequencies(*data, 1);
   EXPECT_EQ(weights_in(e.loss.terms[0]), weights_by(MedianFrequency{}, counts));
   EXPECT_EQ(weights_in(e.loss.terms[2]), (Numbers{1, 2, 3}));
   EXPECT_EQ(weights_in(e.loss.terms[3]), (Numbers{5.0 / (2 * 3), 5.0 / (2 * 2), 1}));

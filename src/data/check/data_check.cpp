@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "data/check/class_counts.h"
+#include "data/check/class_frequencies.h"
 
 namespace tessera {
 namespace {
@@ -38,7 +38,7 @@ DataReport report_of(const Survey& survey) {
   DataReport report;
   report.checked = std::ssize(survey.samples);
   report.histogram = survey.histogram;
-  ClassCounts counts(num_classes);
+  ClassFrequencies counts(num_classes);
   for (size_t i = 0; i < survey.samples.size(); ++i) {
     const SampleFacts& facts = survey.samples[i];
     if (!facts.usable()) {

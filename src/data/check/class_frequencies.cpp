@@ -1,4 +1,4 @@
-#include "data/check/class_counts.h"
+#include "data/check/class_frequencies.h"
 
 #include <algorithm>
 #include <atomic>
@@ -63,7 +63,7 @@ double ratio(int64_t a, int64_t b) {
   return static_cast<double>(a) / static_cast<double>(b);
 }
 
-std::vector<double> weights_of(const MedianFrequency&, const ClassCounts& counts) {
+std::vector<double> weights_of(const MedianFrequency&, const ClassFrequencies& counts) {
   std::vector<double> frequencies;
   for (size_t k = 0; k < counts.pixels.size(); ++k) {
     if (counts.pixels[k] > 0) frequencies.push_back(ratio(counts.pixels[k], counts.labelled_where_seen[k]));
@@ -79,7 +79,7 @@ std::vector<double> weights_of(const MedianFrequency&, const ClassCounts& counts
   return weights;
 }
 
-std::vector<double> weights_of(const InverseFrequency&, const ClassCounts& counts) {
+std::vector<double> weights_of(const InverseFrequency&, const ClassFrequencies& counts) {
   const auto occur = std::count_if(counts.pixels.begin(), counts.pixels.end(), [](int64_t pixels) { return pixels > 0; });
   const int64_t all = std::accumulate(counts.pixels.begin(), counts.pixels.end(), int64_t{0});
   std::vector<double> weights(counts.pixels.size(), 1.0);
@@ -89,7 +89,7 @@ std::vector<double> weights_of(const InverseFrequency&, const ClassCounts& count
   return weights;
 }
 
-std::vector<double> weights_of(const EffectiveNumber& method, const ClassCounts& counts) {
+std::vector<double> weights_of(const EffectiveNumber& method, const ClassFrequencies& counts) {
   std::vector<double> weights(counts.pixels.size(), 1.0);
   double sum = 0;
   int64_t occur = 0;
@@ -107,11 +107,11 @@ std::vector<double> weights_of(const EffectiveNumber& method, const ClassCounts&
 
 }  // namespace
 
-ClassCounts::ClassCounts(int num_classes) {
+ClassFrequencies::ClassFrequencies(int num_classes) {
   for (auto* counts : {&pixels, &images, &labelled_where_seen}) counts->resize(static_cast<size_t>(num_classes));
 }
 
-void ClassCounts::add(const std::vector<int64_t>& pixels_of_image, int64_t labelled_of_image) {
+void ClassFrequencies::add(const std::vector<int64_t>& pixels_of_image, int64_t labelled_of_image) {
   labelled += labelled_of_image;
   for (size_t k = 0; k < pixels_of_image.size(); ++k) {
     if (pixels_of_image[k] == 0) continue;
@@ -121,7 +121,7 @@ void ClassCounts::add(const std::vector<int64_t>& pixels_of_image, int64_t label
   }
 }
 
-void ClassCounts::add(const ClassCounts& others) {
+void ClassFrequencies::add(const ClassFrequencies& others) {
   labelled += others.labelled;
   unusable += others.unusable;
   for (size_t k = 0; k < pixels.size(); ++k) {
@@ -131,13 +131,13 @@ void ClassCounts::add(const ClassCounts& others) {
   }
 }
 
-ClassCounts count_classes(const Dataset& dataset, int threads) {
-  ClassCounts all(dataset.classes().size());
+ClassFrequencies count_frequencies(const Dataset& dataset, int threads) {
+  ClassFrequencies all(dataset.classes().size());
   std::atomic<int64_t> next = 0;
   std::mutex mutex;  // guards all and failure
   std::exception_ptr failure;
   const auto work = [&] {
-    ClassCounts own(dataset.classes().size());
+    ClassFrequencies own(dataset.classes().size());
     try {
       for (int64_t i = next++; i < dataset.size() && stop_signal() == 0; i = next++) {
         try {
@@ -163,7 +163,7 @@ ClassCounts count_classes(const Dataset& dataset, int threads) {
   return all;
 }
 
-std::vector<double> weights_by(const WeightMethod& method, const ClassCounts& counts) {
+std::vector<double> weights_by(const WeightMethod& method, const ClassFrequencies& counts) {
   return std::visit([&](const auto& one) { return weights_of(one, counts); }, method);
 }
 

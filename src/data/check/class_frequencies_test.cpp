@@ -1,4 +1,4 @@
-#include "data/check/class_counts.h"
+#include "data/check/class_frequencies.h"
 
 #include <gtest/gtest.h>
 
@@ -8,27 +8,27 @@ namespace tessera {
 namespace {
 
 // Three images of 100 labelled pixels: class 0 has 90 and 100 and 50 of them, class 1 10 and 0 and 50, class 2 none.
-ClassCounts three_images() {
-  ClassCounts counts(3);
+ClassFrequencies three_images() {
+  ClassFrequencies counts(3);
   counts.add({90, 10, 0}, 100);
   counts.add({100, 0, 0}, 100);
   counts.add({50, 50, 0}, 100);
   return counts;
 }
 
-TEST(ClassCounts, CountsPixelsImagesAndWhatIsLabelledThere) {
-  const ClassCounts counts = three_images();
+TEST(ClassFrequencies, CountsPixelsImagesAndWhatIsLabelledThere) {
+  const ClassFrequencies counts = three_images();
   EXPECT_EQ(counts.pixels, (std::vector<int64_t>{240, 60, 0}));
   EXPECT_EQ(counts.images, (std::vector<int64_t>{3, 2, 0}));
   EXPECT_EQ(counts.labelled_where_seen, (std::vector<int64_t>{300, 200, 0}));
   EXPECT_EQ(counts.labelled, 300);
 }
 
-TEST(ClassCounts, OfADataSetAreThoseOfItsCheck) {
+TEST(ClassFrequencies, OfADataSetAreThoseOfItsCheck) {
   const testing::FixedDataset data({testing::row_sample("x", {0, 255, 255, 0}, {0, 1, 1, -1}), testing::bad_sample("y"),
                                     testing::row_sample("z", {255, 0}, {0, 0})});
   for (const int threads : {1, 3}) {
-    const ClassCounts counts = count_classes(data, threads);
+    const ClassFrequencies counts = count_frequencies(data, threads);
     EXPECT_EQ(counts.pixels, (std::vector<int64_t>{3, 2, 0}));
     EXPECT_EQ(counts.images, (std::vector<int64_t>{2, 1, 0}));
     EXPECT_EQ(counts.labelled_where_seen, (std::vector<int64_t>{5, 3, 0}));
