@@ -17,6 +17,7 @@
 #include "infer/environment.h"
 #include "infer/torch_settings.h"
 #include "tensor/device.h"
+#include "train/class_weights.h"
 #include "train/op_costs.h"
 #include "train/profile.h"
 #include "train/train_step.h"
@@ -77,6 +78,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment, num_classes);
+  take_equal_weights(experiment.loss, num_classes);
   TrainStep step(experiment, model, num_classes, device, world, {.sharded = arguments.ranks.sharded()});
   Batch batch = first_batch(experiment, *data, step.slice().positions, world);
   batch.images = batch.images.to(device);

@@ -44,6 +44,11 @@ Experiment load_experiment(const std::filesystem::path& file, const std::vector<
 // experiments that the functions above give have it set.
 double aux_weight_of(const Experiment& experiment);
 
+// Factors of the losses of a model's logits, the main ones first, then `num_aux` auxiliary ones. An auxiliary head has
+// aux_weight beside a main one of 1. With deep supervision each height has aux_weight times the factor of the one above, and
+// all add up to 1, as in nnU-Net.
+std::vector<double> output_weights(const Experiment& experiment, size_t num_aux);
+
 // data.normalize as it comes: ImageNet's mean and std of RGB, their averages for any other number of channels. Experiments that
 // leave it alone have these numbers.
 NormalizeConfig default_normalize(int64_t channels);

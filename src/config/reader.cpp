@@ -139,6 +139,20 @@ void ConfigReader::read(const Node& node, const std::string& path, Duration& val
   }
 }
 
+void ConfigReader::read(const Node& node, const std::string& path, ClassWeights& value, const Check& check) {
+  value = ClassWeights();
+  double number = 0;
+  if (node.kind == Node::Kind::kScalar && node.scalar == "auto") {
+    value.method = MedianFrequency{};
+  } else if (node.kind == Node::Kind::kList || parse_number(node, number) || node.scalar.find(',') != std::string::npos) {
+    read(node, path, value.given, check);
+  } else if (node.kind == Node::Kind::kScalar || node.kind == Node::Kind::kMap) {
+    read(node, path, value.method, check);
+  } else {
+    wrong(node, path, "auto, median_frequency, inverse, effective_number, or a list with a number for each class");
+  }
+}
+
 void ConfigReader::read(const Node& node, const std::string& path, std::map<int64_t, int64_t>& value, const Check& check) {
   if (node.kind != Node::Kind::kMap) wrong(node, path, "a table such as {7: 0, 9: 1}");
   value.clear();

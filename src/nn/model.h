@@ -17,14 +17,13 @@ struct Experiment;
 
 // Models return logits at their own resolution; upsampling to the labels belongs to the loss, the metric and the predictor.
 struct ModelOutput {
-  ClassScores scores;   // logits (N, C, h, w); or the fused classifier, while training, where that is in use
-  at::Tensor aux = {};  // logits (N, C, h', w') of an auxiliary head, or undefined
+  ClassScores scores;  // logits (N, C, h, w); or the fused classifier, while training, where that is in use
+  Tensors aux = {};    // logits (N, C, h', w') of auxiliary heads, or of lower heights of a decoder, the top one first
 
   // The logits, for those who know that there are some: evaluation, and losses without a fused classifier.
   at::Tensor logits() const;
 
-  // Reads what a model's last segment left: {logits}, or {features, weight, bias} of a fused classifier; then aux, if there is
-  // one.
+  // Reads what a model's last segment left: {logits}, or {features, weight, bias} of a fused classifier; then aux.
   static ModelOutput of(const Tensors& state);
 };
 

@@ -15,6 +15,7 @@
 #include "infer/rank_consensus.h"
 #include "infer/run_images.h"
 #include "tensor/device.h"
+#include "train/class_weights.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
 #include "train/run_folder.h"
@@ -97,6 +98,7 @@ void Trainer::open_data() {
   const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_);
   experiment_.data.normalize = images.normalize;
   images_ = images.facts;
+  find_class_weights(experiment_, *train_set_, folder_, options_.resume, world_);
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);

@@ -66,7 +66,7 @@ __device__ __forceinline__ void update_pack(const ArenaPointers<T>& a, const Cop
 }
 
 // A block updates a stretch of the arena, each thread some vectors of it. Traffic per float32 value: 20 bytes with momentum
-// (weight and momentum both ways, gradient), 28 with Adam, 16 with LAMB (behind lamb_norms); 8 more with an average, 2 with
+// (weight and momentum both ways, gradient), 28 with Adam, 16 with LAMB (behind trust_norms); 8 more with an average, 2 with
 // copies.
 template <UpdateRule kRule, class T>
 __global__ void __launch_bounds__(kUpdateThreads)

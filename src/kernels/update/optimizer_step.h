@@ -32,13 +32,14 @@ struct GradientScale {
 };
 
 // One step of all ranges in one pass over memory (one launch on a GPU, which waits for nothing). Values outside the ranges
-// stay. norms: lamb's, see lamb_norms.
+// stay. norms: of lamb and lars, see trust_norms.
 void optimizer_step(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale, UpdateRule rule,
                     const StepNumbers& numbers, const at::Tensor& norms = {});
 
-// Comes before lamb's step, see Note [LAMB]: moves the moments (state), and sums up the squares of each range's weights and of
-// its updates: (R, 2) float64. Where a range is part of a tensor, add up the rows of its parts. Sums are in a fixed order.
-at::Tensor lamb_norms(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale,
-                      const StepNumbers& numbers);
+// Comes before a step of lamb or lars, see Note [LAMB] and Note [LARS]: sums up the squares of each range's weights, and of its
+// updates (lamb, whose moments it moves) or gradients (lars): (R, 2) float64. Where a range is part of a tensor, add up the
+// rows of its parts. Sums are in a fixed order.
+at::Tensor trust_norms(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale, UpdateRule rule,
+                       const StepNumbers& numbers);
 
 }  // namespace tessera
