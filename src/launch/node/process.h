@@ -32,6 +32,7 @@ class Process {
   int out() const { return out_.fd(); }
   int err() const { return err_.fd(); }
   int in() const { return in_.fd(); }
+  void close_in() { in_.close(); }  // the end of what it reads
 
   void signal(int number) const;  // to the group
   bool reap();                    // looks whether it has ended; true from then on
