@@ -72,7 +72,8 @@ CommandResult run_command(const std::vector<std::string>& words, double timeout_
       process.signal(SIGKILL);
       break;
     }
-    std::array<pollfd, 3> files{pollfd{out_open ? process.out() : -1, POLLIN, 0}, pollfd{err_open ? process.err() : -1, POLLIN, 0},
+    std::array<pollfd, 3> files{pollfd{out_open ? process.out() : -1, POLLIN, 0},
+                                pollfd{err_open ? process.err() : -1, POLLIN, 0},
                                 pollfd{unsent.empty() ? -1 : process.in(), POLLOUT, 0}};
     ::poll(files.data(), files.size(), kLook_ms);
     if (!unsent.empty()) {

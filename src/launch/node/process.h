@@ -11,12 +11,12 @@
 namespace tessera {
 
 struct ProcessSpec {
-  std::vector<std::string> words;        // the program, searched in PATH, and its arguments
-  std::string file;                      // the file to run, if it is not the first word
-  std::vector<std::string> environment;  // NAME=value
-  std::optional<cpu_set_t> cores;        // where it may run
-  std::vector<int> inherited;            // files left open for it
-  bool pipe_stdin = false;               // else it reads nothing
+  std::vector<std::string> words;             // the program, searched in PATH, and its arguments
+  std::string file = {};                      // the file to run, if it is not the first word
+  std::vector<std::string> environment = {};  // NAME=value
+  std::optional<cpu_set_t> cores = {};        // where it may run
+  std::vector<int> inherited = {};            // files left open for it
+  bool pipe_stdin = false;                    // else it reads nothing
 };
 
 // A child in a process group of its own, so that signals of the terminal do not reach it by themselves, and that ends when this

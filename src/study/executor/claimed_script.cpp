@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kClaim = "started";
 constexpr const char* kClaimedBy = "by";
 
-constexpr const char* kTemplate = R"(#!/bin/bash
+constexpr const char* kTemplate = R"sh(#!/bin/bash
 {heading}
 job={folder}
 cd {working_folder} || exit 1
@@ -33,7 +33,7 @@ trap : HUP INT TERM  # the command is asked to end, and this waits for it
 code=$?
 echo "$code" > "$job/{exit_code}.part" && mv "$job/{exit_code}.part" "$job/{exit_code}"
 exit "$code"
-)";
+)sh";
 
 }  // namespace
 
@@ -42,11 +42,11 @@ std::string claimed_script(const fs::path& folder, const ScriptParts& parts) {
   for (const auto& [name, value] : parts.variables) preparations += fmt::format("export {}={}\n", name, shell_quoted(value));
   for (const std::string& line : parts.setup) preparations += line + "\n";
   const std::string absolute = fs::absolute(folder).lexically_normal().string();
-  return fmt::format(fmt::runtime(kTemplate), fmt::arg("heading", parts.heading),
-                     fmt::arg("folder", shell_quoted(absolute)),
-                     fmt::arg("working_folder", shell_quoted(fs::current_path().string())), fmt::arg("own_name", parts.own_name),
-                     fmt::arg("claim", kClaim), fmt::arg("by", kClaimedBy), fmt::arg("exit_code", kJobExitCode),
-                     fmt::arg("preparations", preparations), fmt::arg("command", parts.command));
+  return fmt::format(fmt::runtime(kTemplate), fmt::arg("heading", parts.heading), fmt::arg("folder", shell_quoted(absolute)),
+                     fmt::arg("working_folder", shell_quoted(fs::current_path().string())),
+                     fmt::arg("own_name", parts.own_name), fmt::arg("claim", kClaim), fmt::arg("by", kClaimedBy),
+                     fmt::arg("exit_code", kJobExitCode), fmt::arg("preparations", preparations),
+                     fmt::arg("command", parts.command));
 }
 
 std::optional<std::string> claimed_by(const fs::path& folder) {

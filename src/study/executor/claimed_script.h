@@ -15,8 +15,8 @@ namespace tessera {
 
 // What makes up the script of a job that runs elsewhere.
 struct ScriptParts {
-  std::string heading = {};  // lines after the first: what the job is, and #SBATCH lines
-  std::string own_name;      // shell text that says who runs it: "$SLURM_JOB_ID"
+  std::string heading = {};                                         // lines after the first: what the job is, and #SBATCH lines
+  std::string own_name = {};                                        // shell text that says who runs it: "$SLURM_JOB_ID"
   std::vector<std::pair<std::string, std::string>> variables = {};  // exported, in this order
   std::vector<std::string> setup = {};                              // shell lines before the command, as `module load cuda`
   std::string command = {};                                         // shell text

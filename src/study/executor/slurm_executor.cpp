@@ -13,7 +13,9 @@
 #include "launch/cluster/ssh_hosts.h"
 #include "launch/node/command.h"
 #include "study/executor/claimed_script.h"
+#include "study/executor/job_command.h"
 #include "study/executor/job_files.h"
+#include "study/executor/slurm_shape.h"
 
 namespace tessera {
 namespace {
@@ -37,49 +39,26 @@ bool is_number(const std::string& text) {
 
 // Whether Slurm, rather than the training, is why a job ended.
 bool ended_by_slurm(const std::string& state) {
-  return state == "CANCELLED" || state == "TIMEOUT" || state == "DEADLINE" || state == "OUT_OF_MEMORY" || state == "PREEMPTED" ||
-         state == "NODE_FAIL";
-}
-
-// Tasks, nodes and devices of a job.
-struct Shape {
-  int tasks = 1, nodes = 1, gpus_per_node = 0;
-  int64_t cores_per_task = 0;
-};
-
-Shape shape_of(const Job& job, const SlurmOptions& options) {
-  const int64_t gpus = options.gpus_per_node, per_node = options.ranks_per_node > 0 ? options.ranks_per_node : gpus;
-  Shape shape;
-  if (job.threads) {
-    if (per_node > 0 && job.ranks > per_node)
-      fail_usage("{} threads of one process (dp) do not fit a node of {}; use ddp", job.ranks, per_node);
-    shape.gpus_per_node = gpus > 0 ? job.ranks : 0;
-    shape.cores_per_task = job.ranks * std::max<int64_t>(1, options.cores_per_rank);
-    return shape;
-  }
-  shape.tasks = job.ranks;
-  shape.nodes = per_node > 0 ? static_cast<int>((job.ranks + per_node - 1) / per_node) : 1;
-  shape.gpus_per_node = gpus > 0 ? static_cast<int>(std::min<int64_t>(gpus, job.ranks)) : 0;
-  shape.cores_per_task = options.cores_per_rank;
-  return shape;
+  return state == "CANCELLED" || state == "TIMEOUT" || state == "DEADLINE" || state == "OUT_OF_MEMORY" ||
+         state == "PREEMPTED" || state == "NODE_FAIL";
 }
 
 }  // namespace
 
-SlurmExecutor::SlurmExecutor(SlurmOptions options, std::string program)
-    : options_(std::move(options)), program_(program.empty() ? own_program() : std::move(program)) {}
+SlurmExecutor::SlurmExecutor(SlurmOptions options, std::vector<std::string> program)
+    : options_(std::move(options)), program_(program.empty() ? std::vector{own_program()} : std::move(program)) {}
 
 std::string SlurmExecutor::script(const Job& job) const {
-  const Shape shape = shape_of(job, options_);
-  std::string heading = fmt::format("# {}: {} rank{}. Submit it with: sbatch {}\n", job.name, job.ranks, job.ranks == 1 ? "" : "s",
-                                    kJobScript);
+  const SlurmShape shape = slurm_shape(job, options_);
+  std::string heading =
+      fmt::format("# {}: {} rank{}. Submit it with: sbatch {}\n", job.name, job.ranks, job.ranks == 1 ? "" : "s", kJobScript);
   const auto ask = [&](const std::string& option) { heading += "#SBATCH " + option + "\n"; };
   const auto quoted = [](const std::string& value) { return shell_quoted(value); };
   ask("--job-name=" + job.name);
   ask("--comment=" + quoted(comment_of(job)));
   ask("--output=" + quoted((fs::path(comment_of(job)) / kJobOutput).string()) + " --open-mode=append");
   ask(fmt::format("--nodes={} --ntasks={}", shape.nodes, shape.tasks));
-  if (shape.nodes > 1) ask(fmt::format("--ntasks-per-node={}", (shape.tasks + shape.nodes - 1) / shape.nodes));
+  if (shape.nodes > 1) ask(fmt::format("--ntasks-per-node={}", shape.tasks_per_node));
   if (shape.cores_per_task > 0) ask(fmt::format("--cpus-per-task={}", shape.cores_per_task));
   if (shape.gpus_per_node > 0) ask(fmt::format("--gpus-per-node={}", shape.gpus_per_node));
   if (!options_.memory.empty()) ask("--mem=" + options_.memory);
@@ -91,8 +70,8 @@ std::string SlurmExecutor::script(const Job& job) const {
   for (const std::string& option : options_.sbatch) ask(option);
   std::string command = "srun --kill-on-bad-exit=1";
   if (shape.cores_per_task > 0) command += fmt::format(" --cpus-per-task={}", shape.cores_per_task);
-  command += " " + shell_quoted(program_);
-  for (const std::string& word : job.arguments) command += " \\\n  " + shell_quoted(word);
+  for (const std::string& word : program_) command += " " + shell_quoted(word);
+  for (const std::string& word : job_arguments(job)) command += " \\\n  " + shell_quoted(word);
   return claimed_script(job.folder,
                         {.heading = heading, .own_name = "$SLURM_JOB_ID", .setup = options_.setup, .command = command});
 }
@@ -107,8 +86,8 @@ void SlurmExecutor::look(bool anew) {
   const double now = monotonic_s();
   if (!anew && looked_ >= 0 && now - looked_ < options_.poll_s) return;
   looked_ = now;
-  const CommandResult answer =
-      run_command({"squeue", "--me", "--noheader", "--states=all", std::string("--format=") + kSqueueFormat}, options_.timeout_s);
+  const CommandResult answer = run_command(
+      {"squeue", "--me", "--noheader", "--states=all", std::string("--format=") + kSqueueFormat}, options_.timeout_s);
   if (answer.ok()) {
     queue_.clear();
     for (SlurmJob& job : parse_squeue(answer.out)) queue_[job.id] = std::move(job);
@@ -117,17 +96,19 @@ void SlurmExecutor::look(bool anew) {
   }
   const double silent = answered_ < 0 ? 0 : now - answered_;
   if (anew || answered_ < 0 || silent > options_.patience_s)
-    fail("Slurm's squeue does not answer ({}). Nothing is lost: jobs that were submitted go on, and the same command follows them "
-         "again",
-         answer.complaint());
+    fail(
+        "Slurm's squeue does not answer ({}). Nothing is lost: jobs that were submitted go on, and the same command follows "
+        "them "
+        "again",
+        answer.complaint());
   log_warn("squeue does not answer ({}); asking again for {:.0f} s", answer.complaint(), options_.patience_s - silent);
 }
 
-std::vector<SlurmJob> SlurmExecutor::ask_accounts(const std::vector<std::string>& which) {
+std::vector<SlurmJob> SlurmExecutor::ask_accounts(const std::string& id) {
   if (!has_accounts_) return {};
-  std::vector<std::string> words{"sacct", "--noheader", "--parsable2", "--allocations", std::string("--format=") + kSacctFormat};
-  words.insert(words.end(), which.begin(), which.end());
-  const CommandResult answer = run_command(words, options_.timeout_s);
+  const CommandResult answer = run_command(
+      {"sacct", "--noheader", "--parsable2", "--allocations", std::string("--format=") + kSacctFormat, "--jobs=" + id},
+      options_.timeout_s);
   if (answer.ok()) return parse_sacct(answer.out);
   has_accounts_ = answer.timed_out;  // "Slurm accounting storage is disabled": it will not help later either
   return {};
@@ -146,10 +127,6 @@ std::optional<std::string> SlurmExecutor::id_of(const Job& job) {
   for (const auto& [id, known] : queue_) {
     if (known.name == job.name && known.comment == comment_of(job)) return id;
   }
-  for (const SlurmJob& known : ask_accounts({"--name=" + job.name, "--starttime=now-60days"})) {
-    // Accounts know no comment as a rule; the folder of another study of this name has been claimed by its own number.
-    if (known.name == job.name && claimed_by(job.folder)) return known.id;
-  }
   return std::nullopt;
 }
 
@@ -161,7 +138,7 @@ const SlurmJob* SlurmExecutor::find(const Job& job) {
   const double now = monotonic_s();
   if (asked_accounts_ >= 0 && now - asked_accounts_ < options_.poll_s) return nullptr;
   asked_accounts_ = now;
-  for (SlurmJob& known : ask_accounts({"--jobs=" + *id})) {
+  for (SlurmJob& known : ask_accounts(*id)) {
     if (is_over(known)) accounts_[known.id] = std::move(known);
   }
   const auto found = accounts_.find(*id);

@@ -17,16 +17,16 @@ namespace tessera {
 //   no script                        never started
 //   exit code                        it has ended
 //   number, or `started/by`          as squeue, or else sacct, says of that number
-//   script alone                     sbatch was running when the controller died: squeue is asked for the job's name with the
-//                                    folder as its comment, sacct for its name. Not there: it never came so far; and
-//                                    should it come all the same, Note [A job starts once]
+//   script alone                     sbatch was running when the controller died: squeue is looked through for the job's name
+//                                    with the folder as its comment. Not there: Slurm never took it; and should it do so all
+//                                    the same, Note [A job starts once]
 // One squeue answers for all jobs, and is asked again after poll_s.
 
 // Jobs of a Slurm cluster, a batch job for each. Folders must be seen by all nodes under one path.
 class SlurmExecutor final : public Executor {
  public:
   // `program`: what runs the jobs' arguments; this program itself where it is empty.
-  explicit SlurmExecutor(SlurmOptions options, std::string program = "");
+  explicit SlurmExecutor(SlurmOptions options, std::vector<std::string> program = {});
 
   // Throws Error with what sbatch said where it refuses.
   void start(const Job& job) override;
@@ -44,11 +44,11 @@ class SlurmExecutor final : public Executor {
   const SlurmJob* find(const Job& job);
   std::optional<std::string> id_of(const Job& job);
   void look(bool anew);
-  std::vector<SlurmJob> ask_accounts(const std::vector<std::string>& which);
+  std::vector<SlurmJob> ask_accounts(const std::string& id);
   JobStatus status_from_slurm(const Job& job);
 
   SlurmOptions options_;
-  std::string program_;
+  std::vector<std::string> program_;
   std::map<std::string, SlurmJob> queue_;     // by number
   std::map<std::string, SlurmJob> accounts_;  // by number, those that are over
   bool has_accounts_ = true;

@@ -9,18 +9,18 @@ namespace tessera {
 // How jobs are asked of Slurm.
 struct SlurmOptions {
   static constexpr std::string_view kName = "slurm";
-  std::string partition;
-  std::string account;
-  std::string time;
+  std::string partition = {};
+  std::string account = {};
+  std::string time = {};
   int64_t gpus_per_node = 0;
   int64_t ranks_per_node = 0;
   int64_t cores_per_rank = 0;
-  std::string memory;
+  std::string memory = {};
   int64_t save_s = 120;
   int64_t most_jobs = 0;
   bool allocation = false;
-  std::vector<std::string> sbatch;
-  std::vector<std::string> setup;
+  std::vector<std::string> sbatch = {};
+  std::vector<std::string> setup = {};
   double poll_s = 10;
   double timeout_s = 60;
   double patience_s = 600;
@@ -40,9 +40,10 @@ void describe(V& v, SlurmOptions& c) {
   v.field("memory", c.memory, "of a node, as 64G; empty: the cluster's default");
   v.field("save_s", c.save_s, "seconds before the time limit at which a job is told to save and end", at_least(1));
   v.field("most_jobs", c.most_jobs, "jobs of the study that wait or run at once; 0: all of them", at_least(0));
-  v.field("allocation", c.allocation,
-          "run inside the allocation that this command was started in (salloc, sbatch): jobs are steps of it, as many at once as "
-          "its nodes hold");
+  v.field(
+      "allocation", c.allocation,
+      "run inside the allocation that this command was started in (salloc, sbatch): jobs are steps of it, as many at once as "
+      "its nodes hold");
   v.field("sbatch", c.sbatch, "further options of sbatch: [--constraint=a100, --qos=long]");
   v.field("setup", c.setup, "lines of the batch script before the command: [module load cuda]");
   v.field("poll_s", c.poll_s, "seconds between two questions to Slurm, each of which asks for all jobs", positive());

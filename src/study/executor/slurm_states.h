@@ -10,11 +10,11 @@ namespace tessera {
 
 // A job as squeue or sacct prints it.
 struct SlurmJob {
-  std::string id;
-  std::string name;
-  std::string state;    // PENDING, RUNNING, TIMEOUT, ...; "CANCELLED by 1000" is CANCELLED
-  std::string reason;   // why it waits, as Resources; squeue's alone
-  std::string comment;  // squeue's alone
+  std::string id = {};
+  std::string name = {};
+  std::string state = {};    // PENDING, RUNNING, TIMEOUT, ...; "CANCELLED by 1000" is CANCELLED
+  std::string reason = {};   // why it waits, as Resources; squeue's alone
+  std::string comment = {};  // squeue's alone
 };
 
 // What squeue is to print, and what is made of it. Lines that are no job's are left out.
