@@ -30,6 +30,7 @@ void add_models(CLI::App& app, int& exit_code);
 void add_pretrained(CLI::App& models);  // subcommands of `models`
 void add_export(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);
+void add_scale(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 
 // `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config, a file or

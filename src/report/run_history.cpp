@@ -41,7 +41,9 @@ TrainPoint read_train(const json& line) {
           .grad_norm = number(line, "grad_norm"),
           .images_per_s = number(line, "images_per_s"),
           .data_wait = number(line, "data_wait"),
-          .memory_mb = number(line, "memory_mb")};
+          .memory_mb = number(line, "memory_mb"),
+          .exchange_ms = number(line, "exchange_ms"),
+          .exchange_wait_ms = number(line, "exchange_wait_ms")};
 }
 
 // Empty unless it is a square table of counts.

@@ -216,6 +216,10 @@ void Trainer::log_step(const StepResult& result) {
                .grad_norm = result.grad_norm.item<double>()};
   meter_->fill(line);
   warn_of_waiting(line.data_wait);
+  if (const GradientReducer* reducer = step_->reducer()) {
+    line.exchange_ms = 1e3 * reducer->exchanging();
+    line.exchange_wait_ms = 1e3 * reducer->waited();
+  }
   line.skipped_steps = static_cast<int64_t>(step_->scaler().read().skipped_steps);
   hooks_->on_log(line);
   if (line.loss == 0 && line.grad_norm == 0 && !std::exchange(warned_of_nothing_, true) && world_.is_first())

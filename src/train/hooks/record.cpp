@@ -31,15 +31,20 @@ void RunLogHook::on_start(const RunInfo& info) {
 }
 
 void RunLogHook::on_log(const LogLine& l) {
-  log_->event("train", {{"step", l.step},
-                        {"epoch", l.epoch},
-                        {"loss", l.loss},
-                        {"lr", l.lr},
-                        {"grad_norm", l.grad_norm},
-                        {"images_per_s", l.images_per_s},
-                        {"data_wait", l.data_wait},
-                        {"memory_mb", l.memory_mb},
-                        {"skipped_steps", l.skipped_steps}});
+  json fields{{"step", l.step},
+              {"epoch", l.epoch},
+              {"loss", l.loss},
+              {"lr", l.lr},
+              {"grad_norm", l.grad_norm},
+              {"images_per_s", l.images_per_s},
+              {"data_wait", l.data_wait},
+              {"memory_mb", l.memory_mb},
+              {"skipped_steps", l.skipped_steps}};
+  if (l.exchange_ms > 0) {
+    fields["exchange_ms"] = l.exchange_ms;
+    fields["exchange_wait_ms"] = l.exchange_wait_ms;
+  }
+  log_->event("train", std::move(fields));
 }
 
 void RunLogHook::on_bad_sample(const BadSampleRecord& record) {
