@@ -12,6 +12,7 @@ import math
 import pathlib
 import random
 import subprocess
+import time
 
 import optuna
 
@@ -93,28 +94,70 @@ class Trainings:
         return self.table[tuple(values[int(p[key])] for key, values in self.values.items())]
 
 
+class Driver:
+    """One of our searchers, in a process of its own."""
+
+    def __init__(self, build, **what):
+        self.process = subprocess.Popen([pathlib.Path(build) / "bin/search_driver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.say(**what)
+
+    def say(self, **what):
+        self.process.stdin.write(json.dumps(what) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, number):
+        self.say(ask=number)
+        return json.loads(self.process.stdout.readline())
+
+    def tell(self, number, parameters, values):
+        failed = any(math.isnan(value) for value in values)
+        self.say(tell=number, state="failed" if failed else "complete", parameters=parameters, values=[] if failed else values)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
 def ours(search):
     def run(function, seed, trials, build):
-        process = subprocess.Popen([pathlib.Path(build) / "bin/search_driver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-        def say(**what):
-            process.stdin.write(json.dumps(what) + "\n")
-            process.stdin.flush()
-
-        say(space=function.space, search=search, directions=["minimize"], seed=seed)
+        driver = Driver(build, space=function.space, search=search, directions=["minimize"], seed=seed)
         values = []
         for i in range(trials):
-            say(ask=i)
-            parameters = json.loads(process.stdout.readline())
+            parameters = driver.ask(i)
             values.append(function(parameters))
-            say(tell=i, state="failed" if math.isnan(values[-1]) else "complete", parameters=parameters,
-                values=[] if math.isnan(values[-1]) else values[-1:])
-        process.stdin.close()
-        process.wait()
-        process.stdout.close()
+            driver.tell(i, parameters, values[-1:])
+        driver.close()
         return values
 
     return run
+
+
+def cost(search, function, objectives, told, build):
+    """Milliseconds of a suggestion after so many trials at random points; the median of twenty."""
+    draw = random.Random(1)
+    driver = Driver(build, space=function.space, search=search, directions=["minimize"] * objectives, seed=1)
+    points = Driver(build, space=function.space, search="random", directions=["minimize"], seed=2)
+    for i in range(told):
+        point = points.ask(i)
+        driver.tell(i, point, [function(point), *[draw.uniform(0, 1) for _ in range(objectives - 1)]])
+    driver.ask(told)  # whatever is made once
+    times = []
+    for i in range(told, told + 20):
+        begin = time.perf_counter()
+        point = driver.ask(i)
+        times.append(1000 * (time.perf_counter() - begin))
+        driver.tell(i, point, [function(point), *[draw.uniform(0, 1) for _ in range(objectives - 1)]])
+    driver.close()
+    points.close()
+    return median(times)
+
+
+def print_costs(build):
+    print("| searcher | space | objectives | trials told of | ms a suggestion |\n|---|---|---|---|---|")
+    for search, function, objectives in (("tpe", Hartmann6(), 1), ("tpe", Conditional(), 1), ("tpe", Hartmann6(), 2), ("cma", Hartmann6(), 1)):
+        for told in (100, 1000, 10000):
+            print(f"| {search} | {function.name} | {objectives} | {told} | {cost(search, function, objectives, told, build):.2f} |", flush=True)
 
 
 def suggested(trial, space):
@@ -188,7 +231,10 @@ def main():
     parser.add_argument("--functions", nargs="+")
     parser.add_argument("--searchers", nargs="+", default=list(SEARCHERS), help=f"of {', '.join(SEARCHERS)}, or the `search:` of a study's file")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file for every trial's value")
+    parser.add_argument("--cost", action="store_true", help="measure what a suggestion costs after many trials instead")
     options = parser.parse_args()
+    if options.cost:
+        return print_costs(options.build)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     everything = {}
     print("| function | trials | searcher | median regret | 95 % interval |\n|---|---|---|---|---|")
