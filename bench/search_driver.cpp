@@ -2,7 +2,7 @@
 //   {"space": SPACE, "search": "{type: tpe}", "directions": ["minimize"], "seed": 1}     first
 //   {"ask": NUMBER}                                                        answers with the trial's parameters
 //   {"tell": NUMBER, "state": "complete", "parameters": {..}, "values": [..]}
-// where SPACE is what `vary` of a study's command line says, a list of "name=log:1e-4:1e-1", or the JSON of a study's store.
+// where SPACE is a study's space as its store has it (study/space/space_json.h).
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -11,7 +11,6 @@
 
 #include "core/error.h"
 #include "study/search/make_searcher.h"
-#include "study/space/read_space.h"
 #include "study/space/space_json.h"
 
 namespace tessera {
@@ -20,10 +19,8 @@ namespace {
 using nlohmann::json;
 
 SearchContext context_of(const json& first) {
-  const json& space = first.at("space");
-  SearchContext context{.space = space.is_array() ? parse_vary(space.get<std::vector<std::string>>()) : space_from_json(space),
-                        .directions = {},
-                        .seed = first.value("seed", uint64_t{0})};
+  SearchContext context{
+      .space = space_from_json(first.at("space")), .directions = {}, .seed = first.value("seed", uint64_t{0})};
   for (const std::string& direction : first.value("directions", std::vector<std::string>{"minimize"}))
     context.directions.push_back(direction == "maximize" ? Direction::kMaximize : Direction::kMinimize);
   return context;

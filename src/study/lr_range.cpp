@@ -23,7 +23,12 @@ std::vector<double> averages(const std::vector<double>& losses) {
   return result;
 }
 
-std::vector<double> smoothed_from_both_ends(const std::vector<double>& losses) {
+// A diverging end is cut off at twice what the losses were first: it would lift what lies before it.
+std::vector<double> smoothed_from_both_ends(std::vector<double> losses) {
+  const size_t first = std::min(kFewest, losses.size());
+  double most = 0;
+  for (size_t i = 0; i < first; ++i) most += 2 * losses[i] / static_cast<double>(first);
+  for (double& loss : losses) loss = std::min(loss, most);
   std::vector<double> forward = averages(losses);
   const std::vector<double> backward = averages({losses.rbegin(), losses.rend()});
   for (size_t i = 0; i < losses.size(); ++i) forward[i] = (forward[i] + backward[losses.size() - 1 - i]) / 2;

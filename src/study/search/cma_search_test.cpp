@@ -32,7 +32,7 @@ TEST(CmaSearch, FindsTheBottomOfABowl) {
   CmaSearch search({}, four_numbers());
   const Space space = four_numbers().space;
   SearchRun run(search);
-  run.trials(140, [&](const Assignment& point) {
+  run.trials(200, [&](const Assignment& point) {
     EXPECT_EQ(point, space.cleaned(point));
     return bowl(point);
   });

@@ -42,7 +42,8 @@ void ParzenKernels::set_widths(const ParzenSettings& settings) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return centres_[a] < centres_[b]; });
   widths_.resize(n);
   const double range = high_ - low_;
-  const double least = settings.magic_clip ? range / std::min(100.0, 1.0 + static_cast<double>(count_)) : 1e-12;
+  const double least =
+      settings.magic_clip ? range / std::min(100.0, 1.0 + std::max(static_cast<double>(count_), settings.clip_count)) : 1e-12;
   for (size_t i = 0; i < n; ++i) {
     const double here = centres_[order[i]];
     double width = 0;

@@ -9,7 +9,8 @@ namespace tessera {
 
 struct ParzenSettings {
   double prior_weight = 1;  // of the parameter's own distribution, where an observation has 1
-  bool magic_clip = true;   // no kernel narrower than the range / min(100, 1 + number of kernels)
+  bool magic_clip = true;   // no kernel narrower than the range / min(100, 1 + n); n: the number of kernels, or if more
+  double clip_count = 0;    // this
 };
 
 // One dimension of a Parzen estimator: a kernel around each observation, and after them the prior, which is the whole range.

@@ -1,6 +1,7 @@
 #include "study/search/tpe_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -18,6 +19,10 @@ constexpr double kUnused = std::numeric_limits<double>::infinity();  // no param
 
 // How often a point is drawn anew because it was tried: from the densities, then from the whole space.
 constexpr uint32_t kDraws = 8, kRandomDraws = 64;
+
+// Good trials are few however long the study is, and kernels as wide as their number would have them find no narrow valley: of
+// all trials these kernels reckon with half.
+constexpr double kShareOfClip = 0.5;
 
 // Parameters that are in use under the same condition; those that are taken in turn, or have one value, are in none.
 std::vector<std::vector<size_t>> groups_of(const Space& space, bool multivariate) {
@@ -40,18 +45,45 @@ std::vector<std::vector<size_t>> groups_of(const Space& space, bool multivariate
   return groups;
 }
 
+bool is_of_space(const Space& space, const Assignment& assignment) {
+  return std::all_of(space.parameters().begin(), space.parameters().end(), [&](const Parameter& parameter) {
+    const auto value = assignment.find(parameter.name);
+    return !space.is_active(parameter, assignment) || (value != assignment.end() && parameter.contains(value->second));
+  });
+}
+
 }  // namespace
+
+// Each good trial weighs as much as it is better than the best of the rest (their mean 1); where that cannot be said, all are
+// equal.
+std::vector<double> TpeSearch::weights_by_gain(const Part& good, const Part& rest) const {
+  std::vector<double> weights(good.known.size(), 1.0);
+  const auto best = std::min_element(rest.known.begin(), rest.known.end(),
+                                     [](const Known* a, const Known* b) { return is_better(a->outcome, b->outcome); });
+  if (context_.directions.size() > 1 || best == rest.known.end() || (*best)->outcome.kind != Outcome::Kind::kComplete)
+    return weights;
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) sum += weights[i] = (*best)->outcome.losses[0] - good.known[i]->outcome.losses[0];
+  if (!(sum > 0) || !std::isfinite(sum)) return std::vector<double>(weights.size(), 1.0);
+  // None of them is nothing: the last one may be as good as the first of the rest.
+  constexpr double kLeast = 1e-6;
+  for (double& weight : weights) weight = std::max(kLeast, weight * static_cast<double>(weights.size()) / sum);
+  return weights;
+}
 
 // The two densities of each group, made when they are first asked for.
 class TpeSearch::Densities {
  public:
-  Densities(const TpeSearch& search, const std::vector<const Known*>& good, const std::vector<const Known*>& rest)
+  Densities(const TpeSearch& search, const Part& good, const Part& rest)
       : search_(search), good_(good), rest_(rest), groups_(search.groups_.size()) {}
 
   // The most promising of some points for the parameters of a group.
   std::vector<double> best_of_group(size_t group, Rng& rng) {
     std::optional<Pair>& pair = groups_[group];
-    if (!pair) pair.emplace(Pair{estimator(group, good_, true), estimator(group, rest_, false)});
+    if (!pair) {
+      const double clip_count = kShareOfClip * static_cast<double>(good_.known.size() + rest_.known.size());
+      pair.emplace(Pair{estimator(group, good_, clip_count), estimator(group, rest_, 0)});
+    }
     const auto count = static_cast<size_t>(search_.config_.candidates);
     std::vector<std::vector<double>> points(search_.groups_[group].size(), std::vector<double>(count));
     for (size_t c = 0; c < count; ++c) {
@@ -72,24 +104,27 @@ class TpeSearch::Densities {
     ParzenEstimator good, rest;
   };
 
-  ParzenEstimator estimator(size_t group, const std::vector<const Known*>& trials, bool all_equal) const {
+  ParzenEstimator estimator(size_t group, const Part& trials, double clip_count) const {
     const std::vector<size_t>& members = search_.groups_[group];
     std::vector<Parameter> parameters;
     for (const size_t i : members) parameters.push_back(search_.context_.space.parameters()[i]);
     std::vector<std::vector<double>> observations(members.size());
-    for (const Known* trial : trials) {
-      if (std::any_of(members.begin(), members.end(), [&](size_t i) { return trial->point[i] == kUnused; })) continue;
-      for (size_t i = 0; i < members.size(); ++i) observations[i].push_back(trial->point[members[i]]);
+    std::vector<double> weights;
+    for (size_t t = 0; t < trials.known.size(); ++t) {
+      const std::vector<double>& point = trials.known[t]->point;
+      if (std::any_of(members.begin(), members.end(), [&](size_t i) { return point[i] == kUnused; })) continue;
+      for (size_t i = 0; i < members.size(); ++i) observations[i].push_back(point[members[i]]);
+      if (!trials.weights.empty()) weights.push_back(trials.weights[t]);
     }
-    const size_t count = observations.front().size();
+    if (trials.weights.empty()) weights = weights_by_age(observations.front().size());
     return {parameters,
             observations,
-            all_equal ? std::vector<double>(count, 1.0) : weights_by_age(count),
-            {.prior_weight = search_.config_.prior_weight, .magic_clip = search_.config_.magic_clip}};
+            weights,
+            {.prior_weight = search_.config_.prior_weight, .magic_clip = search_.config_.magic_clip, .clip_count = clip_count}};
   }
 
   const TpeSearch& search_;
-  const std::vector<const Known*>&good_, &rest_;
+  const Part &good_, &rest_;
   std::vector<std::optional<Pair>> groups_;
 };
 
@@ -109,13 +144,14 @@ std::optional<Assignment> TpeSearch::suggest(int64_t number) {
     usable += is_pending || known.outcome.kind == Outcome::Kind::kFailed ? 0 : 1;
   }
   if (usable < config_.startup) return first_point(number);
-  std::vector<const Known*> good, rest;
+  Part good, rest;
   const std::vector<size_t> good_indices = good_trials(outcomes, context_.directions.size());
   for (size_t i = 0, next = 0; i < ended.size(); ++i) {
     const bool is_good = next < good_indices.size() && good_indices[next] == i;
-    (is_good ? good : rest).push_back(ended[i]);
+    (is_good ? good : rest).known.push_back(ended[i]);
     next += is_good ? 1 : 0;
   }
+  good.weights = weights_by_gain(good, rest);
   Densities densities(*this, good, rest);
   const Rng rng(context_.seed, Stream::kStudy, name_hash("search.tpe"), static_cast<uint64_t>(number));
   Assignment point;
@@ -132,7 +168,9 @@ void TpeSearch::observe(const Trial& trial) {
     const auto numbers = tried_.find(before->second.point);
     numbers->second.erase(trial.number);
     if (numbers->second.empty()) tried_.erase(numbers);
+    known_.erase(before);
   }
+  if (!is_of_space(context_.space, trial.parameters)) return;
   const std::vector<double> point = row_of(trial.parameters);
   tried_[point].insert(trial.number);
   known_[trial.number] = {point, outcome_of(trial, context_.directions)};
@@ -181,7 +219,7 @@ std::vector<double> TpeSearch::row_of(const Assignment& assignment) const {
   std::vector<double> row;
   for (const Parameter& parameter : context_.space.parameters()) {
     const auto value = assignment.find(parameter.name);
-    row.push_back(value != assignment.end() && parameter.contains(value->second) ? value->second : kUnused);
+    row.push_back(value != assignment.end() && context_.space.is_active(parameter, assignment) ? value->second : kUnused);
   }
   return row;
 }

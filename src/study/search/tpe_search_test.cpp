@@ -96,18 +96,20 @@ TEST(TpeSearch, TriesNothingTwiceWhereThereIsMore) {
 TEST(TpeSearch, LeavesAloneWhereTrialsFail) {
   TpeSearch search({}, two_numbers());
   SearchRun run(search);
-  run.trials(60, [](const Assignment& point) {
-    return point.at("x") > 0 ? std::numeric_limits<double>::quiet_NaN() : point.at("y") - point.at("x");
-  });
+  run.trials(
+      60, [](const Assignment& point) { return point.at("x") > 0 ? std::numeric_limits<double>::quiet_NaN() : point.at("y"); });
   int failed = 0;
   for (size_t i = 30; i < 60; ++i) failed += std::isnan(run.values()[i]) ? 1 : 0;
-  EXPECT_LE(failed, 6);
+  EXPECT_LE(failed, 8);  // 15 where it does not matter
 }
 
-TEST(TpeSearch, ParallelTrialsDiffer) {
-  // 16 at once, none of which has ended: each lies where the others do not.
-  const auto least_distance = [](bool constant_liar) {
-    TpeSearch search({.constant_liar = constant_liar}, two_numbers());
+// 16 at once, none of which has ended: how far the nearest one is from each, over some seeds.
+double distance_of_parallel_trials(bool constant_liar) {
+  double sum = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    SearchContext context = two_numbers();
+    context.seed = seed;
+    TpeSearch search({.constant_liar = constant_liar}, context);
     SearchRun run(search);
     run.trials(40, bowl);
     std::vector<Assignment> points;
@@ -115,13 +117,19 @@ TEST(TpeSearch, ParallelTrialsDiffer) {
       points.push_back(*search.suggest(number));
       search.observe({.number = number, .state = TrialState::kRunning, .parameters = points.back()});
     }
-    double sum = 0;
     for (const Assignment& a : points) {
-      for (const Assignment& b : points) sum += std::hypot(a.at("x") - b.at("x"), a.at("y") - b.at("y")) / 256;
+      double nearest = 100;
+      for (const Assignment& b : points) {
+        if (a != b) nearest = std::min(nearest, std::hypot(a.at("x") - b.at("x"), a.at("y") - b.at("y")));
+      }
+      sum += nearest;
     }
-    return sum;
-  };
-  EXPECT_GT(least_distance(true), 1.5 * least_distance(false));
+  }
+  return sum / (8 * 16);
+}
+
+TEST(TpeSearch, ParallelTrialsDiffer) {
+  EXPECT_GT(distance_of_parallel_trials(true), 1.3 * distance_of_parallel_trials(false));
 }
 
 TEST(TpeSearch, ContinuesFromEarlierTrials) {
