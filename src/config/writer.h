@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "config/duration.h"
-#include "config/micro_batch.h"
 #include "config/environment.h"
+#include "config/micro_batch.h"
 #include "config/node.h"
 #include "config/schema.h"
 #include "config/window_size.h"

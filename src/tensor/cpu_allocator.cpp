@@ -93,9 +93,9 @@ class CachingAllocator final : public c10::Allocator {
     return data;
   }
 
-  // Where a control group limits the memory, the system does not refuse what is beyond it but ends the process. So large requests
-  // that would come near are refused here; then less is computed at a time. What was taken and not yet written to does not show
-  // in the group's numbers: it is added to what was there at first.
+  // Where a control group limits the memory, the system does not refuse what is beyond it but ends the process. So large
+  // requests that would come near are refused here; then less is computed at a time. What was taken and not yet written to does
+  // not show in the group's numbers: it is added to what was there at first.
   bool has_room(size_t capacity) {
     constexpr int64_t kReserve = 20;  // one part of so many is for threads, small blocks and the C library
     if (!group_.limited()) return true;
