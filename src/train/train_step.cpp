@@ -1,7 +1,6 @@
 #include "train/train_step.h"
 
 #include <c10/core/GradMode.h>
-
 #include <fmt/format.h>
 
 #include "core/class_bits.h"
@@ -60,8 +59,8 @@ StepResult TrainStep::run(const Batch& batch, const Progress& at) {
   const WorkingWeights::Scope working(working_);
   StepResult result;
   result.loss = gradients_.reduce(loss_and_gradients(batch, at));  // over the ranks
-  const GradientNorm gradient = make_with_kept_memory(
-      [&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
+  const GradientNorm gradient =
+      make_with_kept_memory([&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
   make_with_kept_memory([&] { return gradients_.keep_statistics(gradient.clip_factor); });
   result.grad_norm = gradient.norm;
   result.lr = update_.step(gradient, at);
@@ -108,8 +107,9 @@ void TrainStep::use_less_memory(int64_t step) {
       "{} at step {} with activation checkpointing and {}; set train.norm_group lower (it defines the experiment), or use "
       "smaller crops, a smaller model or train.precision=bf16. {}",
       why.empty() ? "another rank ran out of memory" : why, step,
-      plan_.spread() ? "batch-norm units spread over the ranks (train.micro_batch lower, or more ranks, make their parts smaller)"
-                     : fmt::format("the smallest passes ({} samples)", gradients_.micro_batch()),
+      plan_.spread()
+          ? "batch-norm units spread over the ranks (train.micro_batch lower, or more ranks, make their parts smaller)"
+          : fmt::format("the smallest passes ({} samples)", gradients_.micro_batch()),
       reason);
 }
 

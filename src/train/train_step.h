@@ -35,10 +35,10 @@ struct StepOptions {
 
 // Note [Out of memory]
 // A step has two parts. In the first each rank computes its gradients; nothing that lasts is changed but batch norm's running
-// averages, of which there is a copy. Where memory runs out in it, on any rank and at any place, all of it is done again in less
-// memory: by the rank itself where the others are not in it (smaller passes), else by all ranks, which meet again for that (Note
-// [Meeting again]): in smaller passes, then with activation checkpointing of all segments. What is computed is the same. That the
-// first part is done is agreed upon, so no rank begins the second while another may still have to go back.
+// averages, of which there is a copy. Where memory runs out in it, on any rank and at any place, all of it is done again in
+// less memory: by the rank itself where the others are not in it (smaller passes), else by all ranks, which meet again for that
+// (Note [Meeting again]): in smaller passes, then with activation checkpointing of all segments. What is computed is the same.
+// That the first part is done is agreed upon, so no rank begins the second while another may still have to go back.
 //   In the second, gradients are summed and the weights move. It needs little memory, takes it before it changes anything, and
 // where there is none takes it again without what libtorch keeps for later.
 

@@ -322,8 +322,8 @@ void Trainer::save() {
   const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
     const NamedTensors model = make_with_kept_memory([&] { return model_state(*model_); });
-    const Checkpoint checkpoint{
-        model, optimizer, average, state_, train_set_->classes(), experiment_yaml(experiment_), samples_, images_};
+    const Checkpoint checkpoint{model,    optimizer, average, state_, train_set_->classes(), experiment_yaml(experiment_),
+                                samples_, images_};
     try {
       make_with_kept_memory([&] { store_->save(checkpoint); });
     } catch (const Error& e) {

@@ -24,8 +24,7 @@ void WeightAverage::begin() {
 
 void WeightAverage::follow_buffers(double weight, const at::Tensor& clip_factor) {
   const at::NoGradGuard no_grad;
-  if (buffers_.numel() > 0)
-    at::where_out(buffers_, clip_factor.isfinite(), buffers_.lerp(arena_.buffers(), weight), buffers_);
+  if (buffers_.numel() > 0) at::where_out(buffers_, clip_factor.isfinite(), buffers_.lerp(arena_.buffers(), weight), buffers_);
 }
 
 std::vector<at::Tensor> WeightAverage::tensors() const {

@@ -54,7 +54,7 @@ class WorkingWeights {
   };
 
   Arena& arena_;
-  at::Tensor copies_;             // of the whole arena
+  at::Tensor copies_;  // of the whole arena
   bool use_copies_ = true;
   int64_t written_version_ = -1;  // of the arena's parameters, when the copies were last theirs
   std::vector<Place> places_;
