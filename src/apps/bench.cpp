@@ -15,7 +15,6 @@
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/environment.h"
-#include "infer/rank_consensus.h"
 #include "infer/torch_settings.h"
 #include "tensor/device.h"
 #include "train/class_weights.h"
@@ -115,7 +114,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
     if (step.reducer() != nullptr) exchange.add(*step.reducer());
   }
   const int64_t peak = peak_memory(device);  // before profiling, which frees what was recorded
-  for (const at::Tensor& share : shares) losses.push_back(total_of(world, share));
+  for (const at::Tensor& share : shares) losses.push_back(share.item<double>());
   constexpr int64_t kProfiled = 3;
   std::vector<OpTime> ops;
   std::vector<OpCosts> least;

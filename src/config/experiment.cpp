@@ -23,6 +23,7 @@ void describe(V& v, Experiment& c) {
   v.group("eval", c.eval, "how predictions are made and measured");
   v.group("checkpoint", c.checkpoint, "what is saved, and when to stop early");
   v.group("dist", c.dist, "several ranks: how they share the work");
+  v.group("guard", c.guard, "when the numbers of a step go wrong");
 }
 
 namespace {

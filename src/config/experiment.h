@@ -6,6 +6,7 @@
 #include "config/data_config.h"
 #include "config/dist_config.h"
 #include "config/environment.h"
+#include "config/guard_config.h"
 #include "config/loss_config.h"
 #include "config/model_config.h"
 #include "config/node.h"
@@ -27,6 +28,7 @@ struct Experiment {
   EvalConfig eval;
   CheckpointConfig checkpoint;
   DistConfig dist;
+  GuardConfig guard;
   std::vector<SecretText> secrets;  // no part of the schema: which of its texts are saved as they were written
 };
 

@@ -121,6 +121,15 @@ void ConfigReader::read(const Node& node, const std::string& path, WindowSize& v
   value = size;
 }
 
+void ConfigReader::read(const Node& node, const std::string& path, MicroBatch& value, const Check& check) {
+  value = MicroBatch();
+  if (node.kind == Node::Kind::kScalar && node.scalar == "auto") return;
+  int64_t samples = 0;
+  if (node.kind != Node::Kind::kScalar || !parse_number(node, samples)) wrong(node, path, "auto, or a number of samples");
+  read(node, path, samples, check);
+  value = samples;
+}
+
 void ConfigReader::read(const Node& node, const std::string& path, Duration& value, const Check&) {
   if (node.kind != Node::Kind::kScalar) wrong(node, path, "a duration such as 25ep, 1000ba or 0.5dur");
   try {

@@ -7,6 +7,7 @@
 
 #include "config/class_weights.h"
 #include "config/duration.h"
+#include "config/micro_batch.h"
 #include "config/node.h"
 #include "config/schema.h"
 #include "config/window_size.h"
@@ -66,6 +67,7 @@ class ConfigReader {
   static void read(const Node& node, const std::string& path, std::string& value, const Check&);
   static void read(const Node& node, const std::string& path, Size& value, const Check&);
   static void read(const Node& node, const std::string& path, WindowSize& value, const Check&);
+  static void read(const Node& node, const std::string& path, MicroBatch& value, const Check&);
   static void read(const Node& node, const std::string& path, Duration& value, const Check&);
   static void read(const Node& node, const std::string& path, ClassWeights& value, const Check&);
 

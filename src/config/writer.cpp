@@ -67,6 +67,10 @@ std::string ConfigWriter::text_of(const WindowSize& value) const {
   return value.automatic ? "auto" : text_of(static_cast<const Size&>(value));
 }
 
+std::string ConfigWriter::text_of(const MicroBatch& value) const {
+  return value.automatic ? "auto" : std::to_string(value.samples);
+}
+
 std::string ConfigWriter::text_of(const ClassWeights& value) const {
   return value.method ? text_of(*value.method) : text_of(value.given);
 }

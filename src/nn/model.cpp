@@ -39,6 +39,18 @@ const std::vector<Segment>& SegmentationModel::segments() {
   return segments_;
 }
 
+bool SegmentationModel::checkpoint_all() {
+  segments();
+  checkpoints_all_ = true;
+  bool changed = false;
+  for (Segment& segment : segments_) {
+    if (segment.parameters.empty()) continue;  // computed as it is
+    changed = changed || !segment.checkpoint;
+    segment.checkpoint = true;
+  }
+  return changed;
+}
+
 int64_t SegmentationModel::num_depths() {
   int64_t deepest = 0;
   for (const Segment& segment : segments()) deepest = std::max(deepest, segment.depth);

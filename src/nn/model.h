@@ -49,6 +49,9 @@ class SegmentationModel : public torch::nn::Module {
   // function of (seed, its name): adding a layer elsewhere does not change them.
   virtual void init(uint64_t seed);
 
+  // From now on every segment keeps only its inputs for the backward pass. False where they all did already. Between two steps.
+  bool checkpoint_all();
+
   // Whether the loss computes the last 1x1 convolution with its own kernel, where a model can leave it.
   void use_fused_classifier(bool on) { use_fused_classifier_ = on; }
 
@@ -72,7 +75,10 @@ class SegmentationModel : public torch::nn::Module {
   // Whether `classifier` is left to the loss, in place of the logits that it would make.
   bool fuses_classifier(const PixelClassifier& classifier) const;
 
+  bool checkpoints_all() const { return checkpoints_all_; }
+
  private:
+  bool checkpoints_all_ = false;
   bool use_fused_classifier_ = false;
   std::once_flag segments_made_;
   std::vector<Segment> segments_;

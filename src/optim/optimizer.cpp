@@ -155,7 +155,7 @@ void Optimizer::step_with_tensors(const StepArenas& arenas, const GradientScale&
     }
     update_with_tensors(arenas, ranges_, rates_, scale.clip_factor, rule(), numbers, norms);
   }
-  write_out_with_tensors(arenas, numbers);
+  write_out_with_tensors(arenas, numbers, skips);
 }
 
 }  // namespace tessera

@@ -95,9 +95,9 @@ at::Tensor trust_norms_with_tensors(const StepArenas& arenas, const std::vector<
   return norms;
 }
 
-void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers) {
+void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers, bool skips) {
   at::Tensor average = arenas.average, copies = arenas.copies;
-  if (average.defined()) average.lerp_(arenas.params, numbers.average_weight);
+  if (average.defined() && !skips) average.lerp_(arenas.params, numbers.average_weight);
   if (copies.defined()) copies.copy_(arenas.params);
 }
 

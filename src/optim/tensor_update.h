@@ -16,7 +16,7 @@ at::Tensor trust_norms_with_tensors(const StepArenas& arenas, const std::vector<
                                     const std::vector<RangeRates>& rates, const at::Tensor& clip_factor, UpdateRule rule,
                                     const StepNumbers& numbers);
 
-// Writes the moving average and the copies, as optimizer_step does.
-void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers);
+// Writes the moving average, which a step that is skipped leaves, and the copies, as optimizer_step does.
+void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers, bool skips);
 
 }  // namespace tessera

@@ -46,6 +46,7 @@ PassInputs ForwardPass::inputs(const StepInputs& step, const Pass& pass, const L
   const TrainConfig& train = experiment_.train;
   const int64_t count = pass.end - pass.begin;
   at::Tensor pixels;
+  const ProfiledPart part("copy");
   if (with_pixels) {
     pixels = step.batch.input(pass.begin, pass.end, experiment_.data.normalize, input_type(train.precision));
     if (!train.channels_last) pixels = pixels.contiguous();
@@ -66,6 +67,7 @@ ModelOutput ForwardPass::output(const PassInputs& inputs, const Pass& pass, bool
 }
 
 at::Tensor ForwardPass::loss(const ModelOutput& output, const PassInputs& inputs) const {
+  const ProfiledPart part("loss");
   at::Tensor total = loss_.micro_loss(output.scores, inputs.targets, inputs.contexts.main).value;
   if (output.aux.empty()) return total;
   const std::vector<double> weights = output_weights(experiment_, output.aux.size());

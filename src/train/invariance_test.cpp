@@ -56,7 +56,6 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
       drop_labels(batch);
       loss = step.run(batch, {i, kSteps, 2}).loss;
     }
-    world.control.sum(loss);
     at::Tensor average = at::empty({0}, at::kDouble);
     for (const auto& [name, value] : step.average().state()) average = at::cat({average, value.flatten().to(at::kDouble)});
     const std::lock_guard lock(mutex);

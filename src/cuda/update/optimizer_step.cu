@@ -57,7 +57,7 @@ __device__ __forceinline__ void update_pack(const ArenaPointers<T>& a, const Cop
     if constexpr (changes_states(kRule) && num_states(kRule) > 0) store_pack(a.first + at, first);
     if constexpr (changes_states(kRule) && num_states(kRule) > 1) store_pack(a.second + at, second);
   }
-  if (a.average != nullptr) {
+  if (!skips && a.average != nullptr) {
     Pack<T, kCount> average = load_pack<kCount>(a.average + at);
     for (int i = 0; i < kCount; ++i) average_value(average.value[i], w.value[i], n);
     store_pack(a.average + at, average);

@@ -57,7 +57,7 @@ void update_arena(const ArenaPointers<T>& a, int64_t numel, const at::Tensor* co
       for (int64_t from = std::max(range->begin, begin); from < range_end; from += kBlock) {
         const int64_t to = std::min(from + kBlock, range_end);
         if (!skips) update_loop<kRule>(a.w, a.g, a.first, a.second, from, to, n);
-        if (a.average != nullptr) average_loop(a.average, a.w, from, to, n);
+        if (!skips && a.average != nullptr) average_loop(a.average, a.w, from, to, n);
         if (copies != nullptr) copy_loop(*copies, a.w, from, to);
       }
     }

@@ -27,8 +27,8 @@ struct StepArenas {
 // How gradients are scaled, on the arena's device.
 struct GradientScale {
   at::Tensor clip_factor = {};  // float64 scalar, or undefined: multiplies the gradients first
-  at::Tensor scaling = {};      // numbers of LossScaling, or undefined: then weights and state stay where clip_factor is not
-                                // finite, and the moments' biases follow from the steps counted there
+  at::Tensor scaling = {};      // numbers of LossScaling, or undefined: then weights, state and average stay where clip_factor is
+                                // not finite, and the moments' biases follow from the steps counted there
 };
 
 // One step of all ranges in one pass over memory (one launch on a GPU, which waits for nothing). Values outside the ranges

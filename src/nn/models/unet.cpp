@@ -105,7 +105,7 @@ at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const 
 
 // On a GPU passes over memory are what costs; on a CPU libtorch's operations are as fast.
 bool UNetImpl::joins_in_one(const at::Tensor& x) const {
-  return config_.up == UpPath::kTransposed && !config_.checkpoint && x.is_cuda() && use_fused(x);
+  return config_.up == UpPath::kTransposed && !config_.checkpoint && !checkpoints_all() && x.is_cuda() && use_fused(x);
 }
 
 UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(config) {
