@@ -20,6 +20,8 @@ namespace tessera {
 //   checkpoint  step path
 //   bad_sample  id reason replaced_by
 //   warning     text step
+//   guard       step action (left out, gone back, stopped, spike) text place samples[] loss grad_norm back_to (lines before it
+//               with a greater step no longer count)
 //   resume      step: lines before it with a greater step no longer count; the killed session had gone past its checkpoint
 //   end         status seconds
 //

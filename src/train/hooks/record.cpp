@@ -55,6 +55,13 @@ void RunLogHook::on_warning(int64_t step, const std::string& text) {
   log_->event("warning", {{"step", step}, {"text", text}});
 }
 
+void RunLogHook::on_guard(const GuardEvent& event) {
+  json fields{{"step", event.step}, {"action", event.action}, {"text", event.text},           {"place", event.place},
+              {"loss", event.loss}, {"samples", event.samples}, {"grad_norm", event.grad_norm}};
+  if (event.back_to >= 0) fields["back_to"] = event.back_to;
+  log_->event("guard", std::move(fields));
+}
+
 void RunLogHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
   json fields = eval_json(classes_, result);
   fields["step"] = state.step;
@@ -85,6 +92,12 @@ void TensorBoardHook::on_log(const LogLine& l) {
   writer_->scalar("speed/images_per_s", l.images_per_s, l.step);
   writer_->scalar("speed/data_wait", l.data_wait, l.step);
   writer_->scalar("speed/memory_mb", l.memory_mb, l.step);
+}
+
+void TensorBoardHook::on_guard(const GuardEvent& event) {
+  if (event.action != "spike") writer_->scalar("guard/steps_lost", static_cast<double>(event.steps_lost), event.step);
+  writer_->text("guard", event.text, event.step);
+  writer_->flush();
 }
 
 void TensorBoardHook::on_eval(const TrainState& state, double, const EvalResult& result) {
