@@ -19,7 +19,7 @@ TEST(Suite, TheCocoSuiteIsWhole) {
     std::vector<std::string> set = suite.set;
     set.insert(set.end(), one.set.begin(), one.set.end());
     const Experiment experiment = load_experiment(suite.config, set);
-    EXPECT_EQ(experiment.train.batch_size % (experiment.train.micro_batch * one.devices), 0) << one.devices;
+    EXPECT_EQ(experiment.train.batch_size % (experiment.train.micro_batch.samples * one.devices), 0) << one.devices;
     EXPECT_EQ(experiment.model.unet.convs.size(), 5U);
     EXPECT_EQ(experiment.model.unet.bottleneck, 0);  // twice the last height's
   }
