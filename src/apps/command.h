@@ -26,6 +26,7 @@ void add_bench(CLI::App& app, int& exit_code);
 void add_bench_eval(CLI::App& bench);  // subcommands of `bench`
 void add_bench_load(CLI::App& bench);
 void add_bench_data(CLI::App& bench);
+void add_bench_suite(CLI::App& bench, int& exit_code);
 void add_tune(CLI::App& app, int& exit_code);
 void add_tune_lr(CLI::App& tune);  // a subcommand of `tune`
 void add_models(CLI::App& app, int& exit_code);

@@ -112,7 +112,8 @@ TEST(Experiment, EveryShippedConfigParses) {
   ::setenv("TESSERA_DATA", "/data", 0);
   int count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::source_dir() + "/configs")) {
-    if (entry.path().extension() != ".yaml") continue;
+    const std::string folder = entry.path().parent_path().filename();
+    if (entry.path().extension() != ".yaml" || folder == "studies" || folder == "suites") continue;
     ++count;
     EXPECT_NO_THROW(load_experiment(entry.path())) << entry.path();
   }
