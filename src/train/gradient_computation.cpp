@@ -10,18 +10,10 @@
 #include "core/rank_status.h"
 #include "infer/too_large.h"
 #include "tensor/error_text.h"
+#include "train/rank_norm_exchange.h"
 
 namespace tessera {
 namespace {
-
-class RankNormExchange : public NormExchange {
- public:
-  explicit RankNormExchange(Communicator& communicator) : communicator_(communicator) {}
-  void sum(at::Tensor& statistics) override { communicator_.sum(statistics); }
-
- private:
-  Communicator& communicator_;
-};
 
 RecordedPass::Record recorder_of(const TrainConfig& config, at::Device device, const World& world) {
   return config.cuda_graph && device.is_cuda() && world.alone() ? cuda_plugin()->record : nullptr;
@@ -52,7 +44,8 @@ GradientComputation::GradientComputation(const Experiment& experiment, Segmentat
     reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
 }
 
-at::Tensor GradientComputation::compute(const StepInputs& inputs) {
+at::Tensor GradientComputation::compute(const StepInputs& inputs, GradientExchange exchange) {
+  exchange_ = exchange;
   saved_buffers_ = arena_.buffers().clone();
   if (running_stats_) running_stats_->begin(plan_.own().units);
   const bool needs_sums = loss_.needs_prediction_sums();
@@ -73,11 +66,13 @@ at::Tensor GradientComputation::compute(const StepInputs& inputs) {
 
 void GradientComputation::reduce() {
   if (!reducer_) return;
-  const double begin = StepTrace::now();
-  reducer_->finish();
-  trace_.add("wait", "wait", begin, StepTrace::now());
-  for (const BucketTimes& bucket : reducer_->times()) {
-    if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+  if (exchange_ == GradientExchange::kSum) {
+    const double begin = StepTrace::now();
+    reducer_->finish();
+    trace_.add("wait", "wait", begin, StepTrace::now());
+    for (const BucketTimes& bucket : reducer_->times()) {
+      if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+    }
   }
   running_stats_->finish();
 }
@@ -115,7 +110,7 @@ at::Tensor GradientComputation::run_passes(const StepInputs& inputs, const LossC
         first_output ? *std::exchange(first_output, std::nullopt) : forward_.output(some, passes[i], /*keeps_statistics=*/true);
     const at::Tensor loss = forward_.loss(output, some);
     first_pass_ = i == 0;
-    if (reducer_ && i + 1 == passes.size()) reducer_->arm();
+    if (reducer_ && exchange_ == GradientExchange::kSum && i + 1 == passes.size()) reducer_->arm();
     backward(loss);
     working_.collect(/*add=*/!first_pass_);
     total = total + loss.detach();

@@ -15,6 +15,9 @@
 
 namespace tessera {
 
+// kNone: each rank keeps the gradient of its own slice.
+enum class GradientExchange { kSum, kNone };
+
 // The gradient of a global batch, of which this rank computes its slice: forward and backward in passes that fit into memory,
 // then the sum over the ranks. The result depends neither on the passes nor on the ranks: see Note [Exact over micro-batches],
 // Note [Batch-norm units], Note [Who computes what] and kernels/common/dropout_mask.h. When memory runs out, passes are done
@@ -28,9 +31,10 @@ class GradientComputation {
 
   // Leaves this rank's gradients in the arena; of buckets that are complete the sum over the ranks is under way. Returns the
   // slice's part of the loss of the global batch: a scalar, and the parts of all ranks add up. In a scope of working weights.
-  at::Tensor compute(const StepInputs& inputs);
+  at::Tensor compute(const StepInputs& inputs, GradientExchange exchange = GradientExchange::kSum);
 
-  // Completes the sum over the ranks, of gradients and of batch norm's running averages. A collective, in the same scope.
+  // Completes the sum over the ranks, of gradients (where they are exchanged) and of batch norm's running averages. A
+  // collective, in the same scope.
   void reduce();
 
   GradientReducer* reducer() { return reducer_.get(); }  // null when alone
@@ -59,7 +63,8 @@ class GradientComputation {
   ForwardPass forward_;
   RecordedPass recorded_;
   int64_t micro_batch_;
-  bool first_pass_ = true;  // whose gradients replace, while those of the others are added
+  GradientExchange exchange_ = GradientExchange::kSum;  // of the last compute
+  bool first_pass_ = true;                              // whose gradients replace, while those of the others are added
   at::Tensor saved_buffers_;
 };
 

@@ -22,6 +22,8 @@ class ShardedOptimizer {
   void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum,
             const StepExtras& extras);
 
+  void set_spans(const std::vector<ParamSpan>& spans);  // of the whole arena, see Optimizer
+
   NamedTensors state();                        // a collective when sharded
   void load_state(const NamedTensors& state);  // rank 0's, on all ranks: a collective. Throws Error for one of another model
   int64_t state_bytes() const;                 // of the whole state

@@ -5,7 +5,10 @@
 #include "core/progress.h"
 #include "dist/world.h"
 #include "tensor/batch.h"
+#include "train/freezing.h"
 #include "train/gradient_computation.h"
+#include "train/precise_bn.h"
+#include "train/sam.h"
 #include "train/weight_update.h"
 
 namespace tessera {
@@ -23,7 +26,7 @@ struct StepOptions {
 };
 
 // One optimizer step over a global batch, of which this rank has its slice. The parts do the work: GradientComputation the
-// passes, WeightUpdate the rest.
+// passes (twice in a step, where SharpnessAware asks for it), WeightUpdate the rest.
 class TrainStep {
  public:
   // `world` must outlive it. Alone, it is one rank that has the whole batch.
@@ -34,6 +37,10 @@ class TrainStep {
 
   // batch: the samples of slice().positions.
   StepResult run(const Batch& batch, const Progress& at);
+
+  // Measures batch norm's running statistics anew, for the weights that the model computes with and in the buffers that it has
+  // them in: Note [Precise batch norm]. next: batches of whole, unmixed samples, of slice().positions. A collective.
+  void measure_statistics(const std::function<Batch()>& next, int64_t batches, const Progress& at, at::Tensor& buffers);
 
   const RankSlice& slice() const { return plan_.own(); }
   Arena& arena() { return arena_; }
@@ -48,6 +55,8 @@ class TrainStep {
 
  private:
   void begin(const Progress& at);
+  StepInputs inputs_of(const Batch& batch, int64_t step, const std::optional<Shrink>& shrink = {}) const;
+  std::optional<Shrink> shrink_of(const Batch& batch, const Progress& at) const;
   void sum_label_counts(StepInputs& inputs);
 
   Experiment experiment_;
@@ -59,10 +68,13 @@ class TrainStep {
   std::unique_ptr<Loss> loss_;
   RankPlan plan_;
   Arena arena_;
+  Freezing freezing_;
   WorkingWeights working_;
   LossScaler scaler_;
   GradientComputation gradients_;
+  SharpnessAware sam_;
   WeightUpdate update_;
+  PreciseBatchNorm precise_bn_;
 };
 
 }  // namespace tessera

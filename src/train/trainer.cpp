@@ -12,6 +12,7 @@
 #include "infer/checkpoint/model_state.h"
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
+#include "optim/ema_schedule.h"
 #include "tensor/error_text.h"
 #include "train/run_folder.h"
 
@@ -33,6 +34,7 @@ RunResult Trainer::run(Hooks& hooks) {
   try {
     if (goes_on_) save();  // the folder is whole from here on, without the run that it came from
     while (!complete()) {
+      if (statistics_due()) measure_statistics();  // before the step is saved: Note [Precise batch norm]
       if (stop_asked()) {
         if (saved_step_ != state_.step) save();
         break;
@@ -124,6 +126,16 @@ void Trainer::train_one_step() {
   } else {
     hooks_->on_step(state_.step);
   }
+}
+
+void Trainer::measure_statistics() {
+  enter_phase(RankPhase::kEvaluating);
+  Loader loader(*train_set_, train_pipeline_, *train_quarantine_, loader_options({}), state_.step);
+  const auto averaged = averaged_weights();
+  at::Tensor& buffers = averaged ? step_->average().buffers() : step_->arena().buffers();
+  step_->measure_statistics([&] { return loader.next(); }, statistics_batches_, progress(), buffers);
+  measured_step_ = state_.step;
+  meter_->skip();  // it is not training time
 }
 
 // Once, and not of the first steps, which wait for what is made ahead. The loaders of all ranks are alike.
@@ -270,6 +282,10 @@ void Trainer::save() {
 bool Trainer::due(const Duration& every) const {
   const int64_t steps = interval(every, steps_per_epoch_, total_steps_);
   return state_.step > 0 && (state_.step == total_steps_ || (steps > 0 && state_.step % steps == 0));
+}
+
+bool Trainer::statistics_due() const {
+  return statistics_batches_ > 0 && measured_step_ != state_.step && due(experiment_.eval.every);
 }
 
 bool Trainer::evaluation_due() const {

@@ -58,7 +58,9 @@ class Trainer {
   void broadcast_initial_state();
   void tune_exchange_settings();
   void check_view_memory();
+  LoaderOptions loader_options(const MixOptions& mix) const;
   void train_one_step();
+  void measure_statistics();
   void evaluate();
   void keep_evaluated();
   void save();
@@ -70,6 +72,7 @@ class Trainer {
 
   bool stop_asked();  // a collective
   bool due(const Duration& every) const;
+  bool statistics_due() const;
   bool evaluation_due() const;
   bool save_due() const;
   bool patience_is_over() const;
@@ -104,6 +107,8 @@ class Trainer {
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
   int64_t last_step_ = 0;  // of this call: total_steps_, or where stop_at is
   TrainState state_;
+  int64_t statistics_batches_ = 0;  // of train.precise_bn
+  int64_t measured_step_ = -1;      // with them
   int64_t saved_step_ = -1;
   int64_t looked_at_step_ = -1;  // evaluated by this call, also where that failed or does not count
   int stop_signal_ = 0;          // that any rank received

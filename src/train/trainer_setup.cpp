@@ -22,6 +22,18 @@
 
 // Everything that happens to a trainer before its first step.
 namespace tessera {
+namespace {
+
+// What torch's update_bn makes of an epoch needs no whole one.
+constexpr int64_t kBatchesOfSwa = 50;
+
+int64_t batches_of_statistics(const TrainConfig& train, const SegmentationModel& model) {
+  if (model.buffers().empty()) return 0;  // no batch norm
+  return train.precise_bn.batches.value_or(train.swa.enabled() ? kBatchesOfSwa : 0);
+}
+
+}  // namespace
+
 Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World& world)
     : experiment_(experiment),
       options_(options),
@@ -64,16 +76,19 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   if (options.stop_at)
     last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
-  loader_ =
-      std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
-                               LoaderOptions{.batch_size = train.batch_size,
-                                             .seed = train.seed,
-                                             .positions = step_->slice().positions,
-                                             .mix = {train.mixup, train.cutmix},
-                                             .threads = loader_threads(experiment_.data.threads, world_.spec.local_world_size),
-                                             .prefetch = static_cast<int>(experiment_.data.prefetch),
-                                             .pin_memory = device_.is_cuda()},
-                               state_.step);
+  statistics_batches_ = batches_of_statistics(train, *model_);
+  loader_ = std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
+                                     loader_options({train.mixup, train.cutmix}), state_.step);
+}
+
+LoaderOptions Trainer::loader_options(const MixOptions& mix) const {
+  return {.batch_size = experiment_.train.batch_size,
+          .seed = experiment_.train.seed,
+          .positions = step_->slice().positions,
+          .mix = mix,
+          .threads = loader_threads(experiment_.data.threads, world_.spec.local_world_size),
+          .prefetch = static_cast<int>(experiment_.data.prefetch),
+          .pin_memory = device_.is_cuda()};
 }
 
 void Trainer::open_data() {

@@ -3,6 +3,8 @@
 #include <c10/core/GradMode.h>
 
 #include "core/rank_status.h"
+#include "optim/ema_schedule.h"
+#include "optim/swa_schedule.h"
 
 namespace tessera {
 
@@ -15,30 +17,34 @@ WeightUpdate::WeightUpdate(const Experiment& experiment, SegmentationModel& mode
       trace_(trace),
       lr_(lr_range(experiment.optimizer, experiment.schedule, experiment.train.batch_size)),
       optimizer_(experiment.optimizer, lr_, arena.spans(), arena.params(), ranks, sharded),
-      average_(experiment.train.ema, model, arena, optimizer_) {
+      average_(experiment.train.ema.enabled() || experiment.train.swa.enabled(), model, arena, optimizer_) {
   check_schedule(experiment.schedule);
 }
 
 void WeightUpdate::begin(const Progress& at) {
-  const EmaStep ema = ema_at(experiment_.train.ema, at);
-  if (ema.runs && !average_.begun()) average_.begin();
+  if (average_at(at).runs && !average_.begun()) average_.begin();
+}
+
+AverageStep WeightUpdate::average_at(const Progress& at) const {
+  const TrainConfig& train = experiment_.train;
+  return train.swa.enabled() ? swa_at(train.swa, at) : ema_at(train.ema, at);
 }
 
 double WeightUpdate::step(const GradientNorm& gradient, const Progress& at) {
   const StepTrace::Span span(trace_, "optimizer");
   enter_phase(RankPhase::kOptimizer);
   const c10::NoGradGuard no_grad;
-  const LrPoint lr = lr_point_at(experiment_.schedule, at);
-  const EmaStep ema = ema_at(experiment_.train.ema, at);
+  const LrPoint lr = swa_lr_point_at(experiment_.train.swa, experiment_.optimizer.lr, experiment_.schedule, at);
+  const AverageStep average = average_at(at);
   StepExtras extras{.scale = {gradient.clip_factor, scaler_.numbers()}};
-  if (ema.ema_weight > 0) {
+  if (average.weight > 0) {
     extras.average = average_.params();
-    extras.average_weight = ema.ema_weight;
+    extras.average_weight = average.weight;
   }
   if (!optimizer_.sharded()) extras.copies = working_.copies();  // else other ranks' weights come after the step
   optimizer_.step(arena_.params(), arena_.grads(), lr, momentum_at(experiment_.schedule, at), extras);
   if (extras.copies.defined()) working_.copies_written();
-  if (ema.ema_weight > 0) average_.follow_buffers(ema.ema_weight);
+  if (average.weight > 0) average_.follow_buffers(average.weight);
   return lr_.at(lr);
 }
 

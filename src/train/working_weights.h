@@ -35,6 +35,7 @@ class WorkingWeights {
   // tell so: the next scope takes them as they are, unless the arena was changed in between.
   const at::Tensor& copies() const { return copies_; }
   void copies_written();
+  void follow();  // for those who change the arena's weights in a scope: the copies are theirs from now on
 
   void forget();  // gradients of a pass that is done again
   // Moves the gradients of the parameters that lie within [begin, end) of the arena there.
