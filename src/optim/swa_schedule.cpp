@@ -1,5 +1,7 @@
 #include "optim/swa_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -13,6 +15,16 @@ AverageStep swa_at(const SwaConfig& config, const Progress& at) {
   const int64_t done = at.step + 1 - start;  // steps since the start, with this one
   if (done < interval) return {};
   return {true, done % interval == 0 ? 1 / static_cast<double>(done / interval) : 0};
+}
+
+std::string swa_warning(const SwaConfig& config, const Progress& run) {
+  if (!config.enabled() || swa_at(config, {run.total - 1, run.total, run.steps_per_epoch}).runs) return "";
+  return fmt::format(
+      "train.swa: it begins at step {} and takes the weights every {} steps, but the run ends at step {}: there will be no "
+      "average. "
+      "Set train.swa.start or train.swa.update_interval lower",
+      config.start.steps(run.steps_per_epoch, run.total), config.update_interval.steps(run.steps_per_epoch, run.total),
+      run.total);
 }
 
 LrPoint swa_lr_point_at(const SwaConfig& config, double full_lr, const ScheduleConfig& schedule, const Progress& at) {

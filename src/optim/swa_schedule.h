@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "config/swa_config.h"
 #include "core/progress.h"
 #include "optim/average_step.h"
@@ -16,6 +18,9 @@ namespace tessera {
 // Pure functions, so a resumed run needs no state. Updates are due where the number of steps done is a multiple of the
 // interval, counted from the start.
 AverageStep swa_at(const SwaConfig& config, const Progress& at);
+
+// A warning for a user whose average no update ever reaches; else "".
+std::string swa_warning(const SwaConfig& config, const Progress& run);
 
 // The point of the schedule for the step that begins there: from `start` on, it moves from where the schedule stood then to
 // swa.lr; `full_lr` is optimizer.lr, so that scaled rates and those of groups keep their ratio.

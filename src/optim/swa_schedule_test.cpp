@@ -29,6 +29,15 @@ TEST(SwaSchedule, TheNthUpdateHasTheWeightOneOverN) {
   EXPECT_FALSE(swa_at({}, {19, 20, 5}).runs);
 }
 
+TEST(SwaSchedule, AnAverageThatNothingReachesIsWarnedOf) {
+  SwaConfig config;
+  config.start = Duration::share(0.9);
+  EXPECT_NE(swa_warning(config, {0, 20, 5}).find("begins at step 18 and takes the weights every 5 steps"), std::string::npos);
+  config.update_interval = Duration::batches(2);
+  EXPECT_EQ(swa_warning(config, {0, 20, 5}), "");
+  EXPECT_EQ(swa_warning({}, {0, 20, 5}), "");
+}
+
 // Cosine from 1 to 0 over 20 steps stands at 0.5 in step 10; the full rate is 0.4, that of SWA 0.1.
 TEST(SwaSchedule, TheRateGoesFromWhereTheScheduleStoodToItsOwn) {
   SwaConfig config;

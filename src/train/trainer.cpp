@@ -13,6 +13,7 @@
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
 #include "optim/ema_schedule.h"
+#include "optim/swa_schedule.h"
 #include "tensor/error_text.h"
 #include "train/run_folder.h"
 
@@ -108,6 +109,7 @@ void Trainer::warn_of_average() {
   if (experiment_.eval.weights != EvalWeights::kAverage) return;
   const int64_t evaluates_every = val_set_->size() > 0 ? interval(experiment_.eval.every, steps_per_epoch_, total_steps_) : 0;
   warn(ema_warning(experiment_.train.ema, evaluates_every, {0, total_steps_, steps_per_epoch_}));
+  warn(swa_warning(experiment_.train.swa, {0, total_steps_, steps_per_epoch_}));
 }
 
 void Trainer::train_one_step() {

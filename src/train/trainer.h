@@ -66,7 +66,7 @@ class Trainer {
   void save();
   void report_bad_samples();
   void warn(const std::string& text);  // empty: of nothing
-  void warn_of_average();              // where it will hardly leave the weights it began with
+  void warn_of_average();              // where it will hardly leave the weights it began with, or never begins
   void warn_of_waiting(double wait_share);
   void log_step(const StepResult& result);
 
