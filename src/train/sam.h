@@ -1,6 +1,11 @@
 #pragma once
+#include <functional>
+
 #include "core/progress.h"
+#include "infer/precision.h"
+#include "train/arena.h"
 #include "train/gradient_computation.h"
+#include "train/working_weights.h"
 
 namespace tessera {
 
@@ -15,29 +20,28 @@ namespace tessera {
 // into account once, as the first gradient finds it: they are to describe the weights that are kept, and those at w + e are
 // not. (Composer's count both.) The loss that a step reports is that at w, too.
 //
-// A first gradient that is not finite makes the second one so, and the step is skipped or reported as any other.
+// A first gradient that is not finite makes the second one so, and the step is held or skipped as any other. Where memory runs
+// out, each of the two is computed again by itself: Note [Out of memory].
 class SharpnessAware {
  public:
   // Everything given must outlive it.
-  SharpnessAware(const SamConfig& config, GradientComputation& gradients, Arena& arena, WorkingWeights& working,
-                 const LossScaler& scaler);
+  SharpnessAware(const SamConfig& config, Arena& arena, WorkingWeights& working, const LossScaler& scaler);
 
-  // The gradient that the step at `at` goes by, of the global batch, on all ranks; returns the loss as
-  // GradientComputation::compute does. Where SAM is off, or the step is none of its own, it is the gradient at the weights.
-  at::Tensor gradient(const StepInputs& inputs, const Progress& at);
+  // Leaves the gradient in the arena, on all ranks, that the step at `at` goes by, and returns its loss. Where SAM is off, or
+  // the step is none of its own, it is the gradient at the weights. here: leaves there that of the weights as they are, added
+  // up over the ranks unless told otherwise, and returns the loss. A collective, in a scope of working weights.
+  at::Tensor gradient(const Progress& at, const std::function<at::Tensor(const GradientUse&)>& here);
 
  private:
   class Uphill;
 
   bool is_due(const Progress& at) const { return config_.enabled() && (at.step + 1) % config_.interval == 0; }
-  at::Tensor gradient_here(const StepInputs& inputs, GradientExchange exchange);
 
   SamConfig config_;
-  GradientComputation& gradients_;
   Arena& arena_;
   WorkingWeights& working_;
   const LossScaler& scaler_;
-  at::Tensor kept_params_, kept_buffers_;  // undefined where SAM is off
+  at::Tensor kept_;  // the weights; undefined where SAM is off
 };
 
 }  // namespace tessera

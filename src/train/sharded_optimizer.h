@@ -24,6 +24,7 @@ class ShardedOptimizer {
 
   void set_spans(const std::vector<ParamSpan>& spans);  // of the whole arena, see Optimizer
 
+  const std::vector<std::pair<std::string, at::Tensor>>& own_state() const { return optimizer_->state(); }  // of this rank
   NamedTensors state();                        // a collective when sharded
   void load_state(const NamedTensors& state);  // rank 0's, on all ranks: a collective. Throws Error for one of another model
   int64_t state_bytes() const;                 // of the whole state
