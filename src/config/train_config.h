@@ -4,8 +4,13 @@
 
 #include "config/duration.h"
 #include "config/ema_config.h"
+#include "config/layer_freezing_config.h"
 #include "config/micro_batch.h"
+#include "config/precise_bn_config.h"
+#include "config/progressive_resizing_config.h"
+#include "config/sam_config.h"
 #include "config/schema.h"
+#include "config/swa_config.h"
 #include "config/window_size.h"
 #include "core/image.h"
 
@@ -44,6 +49,11 @@ struct TrainConfig {
   MixConfig mixup;
   MixConfig cutmix;
   EmaConfig ema;
+  SwaConfig swa;
+  PreciseBnConfig precise_bn;
+  SamConfig sam;
+  ProgressiveResizingConfig progressive_resizing;
+  LayerFreezingConfig layer_freezing;
 };
 template <class V>
 void describe(V& v, TrainConfig& c) {
@@ -76,6 +86,11 @@ void describe(V& v, TrainConfig& c) {
           "MixUp: blend samples and their targets; the share of the other one is the smaller part of the draw");
   v.group("cutmix", c.cutmix, "CutMix: paste a box of another sample, labels included; the draw is the share of pixels kept");
   v.group("ema", c.ema, "moving average of the weights, which evaluation then uses");
+  v.group("swa", c.swa, "SWA: mean of the weights towards the end of the run, which evaluation then uses");
+  v.group("precise_bn", c.precise_bn, "batch norm's statistics for evaluation");
+  v.group("sam", c.sam, "SAM: sharpness-aware minimisation");
+  v.group("progressive_resizing", c.progressive_resizing, "smaller images first");
+  v.group("layer_freezing", c.layer_freezing, "fewer and fewer layers are trained");
 }
 
 enum class EvalSize { kOriginal, kProcessed };
@@ -158,7 +173,7 @@ void describe(V& v, EvalConfig& c) {
   v.field("flip", c.flip, "average with the mirrored image");
   v.field("threshold", c.threshold,
           "data.labels.multi, and bce of two classes: a class is there where its probability is above this", between(0, 1));
-  v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
+  v.field("weights", c.weights, "average: those of train.ema or train.swa, where a run has them; raw: those that are trained");
   v.field("metrics", c.metrics,
           "measured beside the scores of pixels: boundary (boundary IoU), objects (connected regions: counts, F1 at IoU 0.5, "
           "panoptic quality)");

@@ -9,18 +9,10 @@
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "infer/too_large.h"
+#include "train/rank_norm_exchange.h"
 
 namespace tessera {
 namespace {
-
-class RankNormExchange : public NormExchange {
- public:
-  explicit RankNormExchange(Communicator& communicator) : communicator_(communicator) {}
-  void sum(at::Tensor& statistics) override { communicator_.sum(statistics); }
-
- private:
-  Communicator& communicator_;
-};
 
 RecordedPass::Record recorder_of(const TrainConfig& config, at::Device device, const World& world) {
   return config.cuda_graph && device.is_cuda() && world.alone() ? cuda_plugin()->record : nullptr;
@@ -51,9 +43,12 @@ GradientComputation::GradientComputation(const Experiment& experiment, Segmentat
     reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
 }
 
-at::Tensor GradientComputation::compute(const StepInputs& inputs) {
+at::Tensor GradientComputation::compute(const StepInputs& inputs, const GradientUse& use) {
+  use_ = use;
   saved_buffers_.reset();
+  if (use.begins_step) step_buffers_.reset();
   saved_buffers_ = arena_.buffers().clone();
+  if (use.begins_step) step_buffers_ = saved_buffers_;
   if (running_stats_) running_stats_->begin(plan_.own().units);
   const bool needs_sums = loss_.needs_prediction_sums();
   LossContexts contexts(inputs.labels);
@@ -68,7 +63,7 @@ at::Tensor GradientComputation::compute(const StepInputs& inputs) {
       contexts = with_prediction_sums(inputs, nullptr);
     total = run_passes(inputs, contexts, std::exchange(first_output, std::nullopt));
   });
-  if (reducer_) reducer_->send_rest();
+  if (reducer_ && use_.exchanges) reducer_->send_rest();
   pass_size_.fitted();
   return total;
 }
@@ -82,13 +77,21 @@ void GradientComputation::give_up() {
 }
 
 at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
-  if (!reducer_) return loss;
+  const at::Tensor total = reducer_ ? sum_over_ranks(loss) : loss;
+  const at::NoGradGuard no_grad;
+  if (!use_.begins_step) arena_.buffers().copy_(saved_buffers_);
+  return total;
+}
+
+at::Tensor GradientComputation::sum_over_ranks(const at::Tensor& loss) {
   const ProfiledPart part("reduce");
-  const double begin = StepTrace::now();
-  reducer_->finish();
-  trace_.add("wait", "wait", begin, StepTrace::now());
-  for (const BucketTimes& bucket : reducer_->times()) {
-    if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+  if (use_.exchanges) {
+    const double begin = StepTrace::now();
+    reducer_->finish();
+    trace_.add("wait", "wait", begin, StepTrace::now());
+    for (const BucketTimes& bucket : reducer_->times()) {
+      if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+    }
   }
   running_stats_->sum(loss);
   return make_with_kept_memory([&] {
@@ -101,7 +104,7 @@ at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
 void GradientComputation::keep_statistics(const at::Tensor& clip_factor) {
   const at::NoGradGuard no_grad;
   at::Tensor& buffers = arena_.buffers();
-  if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, saved_buffers_);
+  if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, step_buffers_);
 }
 
 void GradientComputation::repeat_forward(const StepInputs& inputs,
@@ -150,7 +153,7 @@ at::Tensor GradientComputation::run_passes(const StepInputs& inputs, const LossC
         first_output ? *std::exchange(first_output, std::nullopt) : forward_.output(some, passes[i], /*keeps_statistics=*/true);
     const at::Tensor loss = forward_.loss(output, some);
     first_pass_ = i == 0;
-    if (reducer_ && i + 1 == passes.size()) reducer_->arm();
+    if (reducer_ && use_.exchanges && i + 1 == passes.size()) reducer_->arm();
     backward(loss);
     working_.collect(/*add=*/!first_pass_);
     total = total + loss.detach();

@@ -16,6 +16,12 @@
 
 namespace tessera {
 
+// What a gradient is for.
+struct GradientUse {
+  bool exchanges = true;    // else each rank keeps the gradient of its own slice
+  bool begins_step = true;  // else it is another one of the same step, which batch norm's running averages leave out
+};
+
 // The gradient of a global batch, of which this rank computes its slice: forward and backward in passes that fit into memory,
 // then the sum over the ranks. The result depends neither on the passes nor on the ranks: see Note [Exact over micro-batches],
 // Note [Batch-norm units], Note [Who computes what] and kernels/common/dropout_mask.h. When memory runs out, passes are done
@@ -30,7 +36,7 @@ class GradientComputation {
   // Leaves this rank's gradients in the arena; of buckets that are complete the sum over the ranks is under way. Returns the
   // slice's part of the loss of the global batch: a scalar, and the parts of all ranks add up. In a scope of working weights.
   // Where it throws, see give_up.
-  at::Tensor compute(const StepInputs& inputs);
+  at::Tensor compute(const StepInputs& inputs, const GradientUse& use = {});
 
   // After `compute` failed, or before what it gave was reduced: the state is that from before it. Waits for no rank.
   void give_up();
@@ -38,8 +44,8 @@ class GradientComputation {
   // From now on in smaller passes. False where what is left must stay together.
   bool shrink();
 
-  // Completes the sum over the ranks, of gradients, of batch norm's running averages and of the losses that `compute` gave,
-  // which it returns. A collective, in the same scope.
+  // Completes the sum over the ranks, of gradients (where they are exchanged), of batch norm's running averages and of the
+  // losses that `compute` gave, which it returns. A collective, in the same scope.
   at::Tensor reduce(const at::Tensor& loss);
 
   // Where the step's clip factor is not finite, the running averages are again those from before it. Waits for nothing.
@@ -58,6 +64,7 @@ class GradientComputation {
   LossContexts with_prediction_sums(const StepInputs& inputs, std::optional<ModelOutput>* only_output);
   at::Tensor run_passes(const StepInputs& inputs, const LossContexts& contexts, std::optional<ModelOutput> first_output);
   at::Tensor run_only_pass(const StepInputs& inputs, const Pass& pass, const LossContexts& contexts);
+  at::Tensor sum_over_ranks(const at::Tensor& loss);
   void backward(const at::Tensor& loss);
   void with_retries(int64_t step, const std::function<void()>& body);
 
@@ -75,9 +82,10 @@ class GradientComputation {
   ForwardPass forward_;
   RecordedPass recorded_;
   PassSize pass_size_;
+  GradientUse use_;         // of the last compute
   bool first_pass_ = true;  // whose gradients replace, while those of the others are added
   bool runs_each_pass_ = false;
-  at::Tensor saved_buffers_;
+  at::Tensor saved_buffers_, step_buffers_;  // as they were before the last compute, and before the step
 };
 
 }  // namespace tessera
