@@ -46,7 +46,7 @@ const EmbeddedFile* find_builtin_config(const std::string& given) {
 std::vector<const EmbeddedFile*> builtin_recipes() {
   std::vector<const EmbeddedFile*> found;
   for (const EmbeddedFile& config : builtin_configs()) {
-    if (!config.name.starts_with("base/")) found.push_back(&config);
+    if (!config.name.starts_with("base/") && !config.name.starts_with("studies/")) found.push_back(&config);
   }
   return found;
 }

@@ -18,7 +18,7 @@ inline constexpr const char* kBuiltinPrefix = "builtin:";
 // name where no other one to train with ends so: "unet". Null where there is none; throws UsageError where there are several.
 const EmbeddedFile* find_builtin_config(const std::string& given);
 
-// Those to train with, which are all but the parts in base/.
+// Those to train with, which are all but the parts in base/ and the studies of `tessera tune`.
 std::vector<const EmbeddedFile*> builtin_recipes();
 
 // What may be written for one of builtin_recipes(): the names, then those last parts that are enough.

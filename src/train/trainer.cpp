@@ -12,6 +12,7 @@
 #include "infer/checkpoint/model_state.h"
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
+#include "infer/too_large.h"
 #include "tensor/error_text.h"
 #include "train/run_folder.h"
 
@@ -21,6 +22,12 @@ namespace {
 // A run's `every: 0ep` means never; anything else happens at least every step.
 int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) {
   return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
+}
+
+// How the log names the end of a run that failed: what decides whether trying again can help.
+std::string failed_status(const std::exception& error) {
+  if (dynamic_cast<const Diverged*>(&error) != nullptr) return "diverged";
+  return why_too_large(error) == "out of memory" ? "out of memory" : "failed";
 }
 
 }  // namespace
@@ -49,7 +56,7 @@ RunResult Trainer::run(Hooks& hooks) {
     if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
   } catch (const std::exception& e) {
     note_error(error_text(e));
-    hooks.tell_failure(state_, error_text(e));
+    hooks.tell_failure(state_, error_text(e), failed_status(e));
     throw;
   }
   RunResult ended = result();
