@@ -1,0 +1,116 @@
+#include "study/executor/local_executor.h"
+
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "core/cpu_budget.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/printable.h"
+#include "core/split.h"
+#include "study/executor/job_files.h"
+#include "study/executor/local_process.h"
+
+namespace tessera {
+namespace {
+
+// GPUs are counted among those that this process may see.
+std::string visible_devices(const std::vector<int>& gpus) {
+  const char* own = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::vector<std::string> seen = own != nullptr ? split(own, ',') : std::vector<std::string>{};
+  std::vector<std::string> names;
+  for (const int gpu : gpus) {
+    const auto place = static_cast<size_t>(gpu);
+    names.push_back(place < seen.size() ? seen[place] : std::to_string(gpu));
+  }
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+// Ranks are processes, unless the job has said otherwise.
+std::vector<std::string> command_of(const Job& job, const std::vector<std::string>& program) {
+  std::vector<std::string> words = program;
+  words.insert(words.end(), job.arguments.begin(), job.arguments.end());
+  if (job.ranks <= 1) return words;
+  const auto says = [&](const std::string& option) {
+    return std::any_of(job.arguments.begin(), job.arguments.end(),
+                       [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
+  };
+  if (!says("-p") && !says("--parallel")) words.insert(words.end(), {"-p", "ddp"});
+  if (!says("--ranks")) words.insert(words.end(), {"--ranks", std::to_string(job.ranks)});
+  return words;
+}
+
+}  // namespace
+
+LocalExecutor::LocalExecutor(std::vector<std::string> program)
+    : program_(std::move(program)), cores_(allowed_cores()), cpu_quota_(cpu_budget().cpus()) {
+  if (program_.empty()) program_ = {fs::read_symlink("/proc/self/exe").string()};
+}
+
+std::vector<Core> LocalExecutor::free_cores(int wanted) const {
+  std::set<int> taken;
+  for (const auto& [name, cpus] : bound_) taken.insert(cpus.begin(), cpus.end());
+  std::vector<Core> found;
+  for (const Core& core : cores_) {
+    if (static_cast<int>(found.size()) == wanted) break;
+    if (std::none_of(core.begin(), core.end(), [&](int cpu) { return taken.contains(cpu); })) found.push_back(core);
+  }
+  // Rather anywhere than bound beside others.
+  return static_cast<int>(found.size()) == wanted ? found : std::vector<Core>{};
+}
+
+void LocalExecutor::start(const Job& job) {
+  make_folders(job.folder);
+  if (read_local_process(job.folder)) return;
+  std::vector<std::string> variables;
+  if (!job.gpus.empty()) variables.push_back("CUDA_VISIBLE_DEVICES=" + visible_devices(job.gpus));
+  const fs::path script = job.folder / kJobScript;
+  write_file(script, job_script(job.folder, variables, command_of(job, program_)));
+  std::vector<int> cpus;
+  for (const Core& core : free_cores(job.cores)) cpus.insert(cpus.end(), core.begin(), core.end());
+  const pid_t pid = start_detached(job.folder, script, job.folder / kJobOutput, cpus);
+  if (pid == 0) return;
+  children_[job.name] = pid;
+  if (!cpus.empty()) bound_[job.name] = cpus;
+}
+
+JobStatus LocalExecutor::poll(const Job& job) {
+  if (const auto child = children_.find(job.name); child != children_.end() && waitpid(child->second, nullptr, WNOHANG) != 0)
+    children_.erase(child);
+  const std::optional<LocalProcess> process = read_local_process(job.folder);
+  if (!process) return {};
+  // A job that ends between two looks leaves its code before its lock goes.
+  const bool alive = !read_exit_code(job.folder) && is_alive(job.folder, *process);
+  if (alive) {
+    if (!process->cpus.empty()) bound_[job.name] = process->cpus;
+    return {.state = JobStatus::State::kRunning};
+  }
+  bound_.erase(job.name);
+  const std::optional<int> code = read_exit_code(job.folder);
+  if (!code) return {.state = JobStatus::State::kLost, .reason = last_output(job.folder)};
+  return {.state = JobStatus::State::kEnded, .exit_code = *code, .reason = *code == 0 ? "" : last_output(job.folder)};
+}
+
+void LocalExecutor::stop(const Job& job) {
+  const std::optional<LocalProcess> process = read_local_process(job.folder);
+  if (!process || process->pid <= 0 || read_exit_code(job.folder) || !is_alive(job.folder, *process)) return;
+  TSR_CHECK(process->boot == boot_id(), "the job {} runs on another machine or in another container, {}; stop it from there",
+            job.name, printable(process->host));
+  // The group's number cannot have been given anew while one of its processes lives.
+  if (kill(-process->pid, SIGTERM) != 0 && errno != ESRCH)
+    fail("cannot stop the job {} (process {}): {}", job.name, process->pid, std::strerror(errno));
+}
+
+std::optional<int> LocalExecutor::most_at_once(const Job& job) const {
+  const int cores = std::max(1, std::min(static_cast<int>(cores_.size()), static_cast<int>(cpu_quota_)));
+  return std::max(1, cores / std::max(1, job.cores));
+}
+
+}  // namespace tessera
