@@ -14,6 +14,7 @@ namespace tessera {
 void add_train(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_attention(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app, int& exit_code);
 void add_data_fetch(CLI::App& data);  // a subcommand of `data`

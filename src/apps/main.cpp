@@ -67,6 +67,7 @@ int run(int argc, char** argv) {
   add_train(app, exit_code);
   add_eval(app, exit_code);
   add_predict(app, exit_code);
+  add_compare(app, exit_code);
   add_attention(app, exit_code);
   add_data(app, exit_code);
   add_config(app, exit_code);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/json_text.h"
+#include "infer/image_scores.h"
 #include "metric/multi_label_counts.h"
 
 namespace tessera {
@@ -58,10 +59,10 @@ EvalResult merged(World& world, EvalResult part, int num_classes) {
   world.control.sum(images);
 
   nlohmann::json scores = nlohmann::json::array();
-  for (const ImageScore& score : part.images) scores.push_back({score.index, score.id, score.mean_iou});
+  for (const ImageScore& score : part.images) scores.push_back(to_json(score));
   EvalResult whole;
   for (const std::string& text : world.control.gather_text(json_text(scores))) {
-    for (const auto& score : nlohmann::json::parse(text)) whole.images.push_back({score.at(0), score.at(1), score.at(2)});
+    for (const auto& score : nlohmann::json::parse(text)) whole.images.push_back(image_score_from_json(score));
   }
   std::sort(whole.images.begin(), whole.images.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
   for (const std::string& windows : world.control.gather_text(part.windows_for_memory)) {
