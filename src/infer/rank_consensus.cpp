@@ -8,6 +8,7 @@
 
 #include "core/json_text.h"
 #include "infer/image_scores.h"
+#include "infer/too_large.h"
 #include "metric/multi_label_counts.h"
 
 namespace tessera {
@@ -26,15 +27,9 @@ void sum_over_ranks(World& world, std::vector<Counts>& counts) {
 
 int max_over_ranks(World& world, int own) {
   if (world.alone()) return own;
-  at::Tensor largest = at::scalar_tensor(own, at::kLong);
+  at::Tensor largest = make_with_kept_memory([&] { return at::scalar_tensor(own, at::kLong); });
   world.control.max(largest);
   return static_cast<int>(largest.item<int64_t>());
-}
-
-double total_of(World& world, const at::Tensor& share) {
-  at::Tensor total = share.detach().to(at::kDouble).clone();
-  world.gradients.sum(total);
-  return total.item<double>();
 }
 
 TrainState state_of_first(World& world, const TrainState& state) {
