@@ -19,6 +19,7 @@ void add_attention(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app, int& exit_code);
 void add_data_fetch(CLI::App& data);  // a subcommand of `data`
 void add_config(CLI::App& app, int& exit_code);
+void add_recipe(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_demo(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
