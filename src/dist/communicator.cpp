@@ -151,7 +151,8 @@ void Communicator::receive(at::Tensor tensor, int from) {
   finish(backend_->recv(in, from, kTag));
 }
 
-void Communicator::close() {
+void Communicator::close(bool abort) {
+  if (abort) backend_->abort();
   backend_.reset();
 }
 
