@@ -107,8 +107,7 @@ TEST(Optimizer, DecoupledDecayDoesNotDependOnTheSizeOfTheFullRate) {
 // The head is left alone for four steps; from then on it goes the way of an optimizer that begins there, while the others never
 // notice.
 TEST(Optimizer, WhatRestsStandsStillAndThenBeginsAsIfJustAdded) {
-  for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kDecoupledSgd, OptimizerType::kAdam,
-                                   OptimizerType::kAdamW, OptimizerType::kLamb, OptimizerType::kLars, OptimizerType::kLion}) {
+  for (const OptimizerType type : kAllTypes) {
     for (const bool fused : {true, false}) {
       OptimizerConfig config;
       config.type = type;
