@@ -224,7 +224,7 @@ TEST(Optimizer, WritesTheAverageAndTheCopies) {
       config.type = type;
       at::Tensor params = initial(at::kFloat);
       StepExtras extras{.average = params.clone(), .average_weight = 0.25, .copies = params.to(at::kHalf)};
-      extras.scale = {at::scalar_tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0}, at::kDouble)};
+      extras.scale = {at::scalar_tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0, 1.0, 0.0}, at::kDouble)};
       Optimizer optimizer(config, {0.1}, kSpans, params, fused);
       optimizer.step(params, gradient(0, at::kFloat), {}, std::nullopt, extras);
       const at::Tensor before = initial(at::kFloat), after = params.clone();
