@@ -71,8 +71,14 @@ struct ExchangeTimes {
   }
 };
 
-// Times optimizer steps on one fixed batch: the work of a step without the loader. A GPU is only waited for after every fifth,
-// as a training run would not wait at all.
+// How many steps are timed together. A GPU is waited for now and then only, as a training run would not wait at all; and steps
+// of SAM come with the others that it leaves as they are.
+int64_t timed_together(const Experiment& experiment, at::Device device) {
+  const int64_t few = device.is_cuda() ? 5 : 1, interval = experiment.train.sam.enabled() ? experiment.train.sam.interval : 1;
+  return (few + interval - 1) / interval * interval;
+}
+
+// Times optimizer steps on one fixed batch: the work of a step without the loader.
 void bench_step(const BenchArguments& arguments, Experiment experiment, World& world, const std::string& device_name) {
   const at::Device device = pick_device(device_name);
   experiment.train.precision = pick_precision(experiment.train.precision, device);
@@ -97,7 +103,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   ExchangeTimes exchange;
   const int64_t batch_size = experiment.train.batch_size, steps_per_epoch = (data->size() + batch_size - 1) / batch_size;
   const int64_t warm = arguments.warmup, all = warm + arguments.turns.count() * arguments.steps,
-                group = device.is_cuda() ? 5 : 1;
+                group = timed_together(experiment, device);
   for (int64_t i = 0, next_turn = warm; i < all;) {
     if (i == next_turn) {
       if (world.is_first()) arguments.turns.wait();
