@@ -111,7 +111,7 @@ def main():
             scripts_pass(study, base / "scripts")
             print(scale(study, base / "plain"))
             same_as(base / "plain", base / "plain", "undisturbed")
-            killed(study_file(base / "killed.json", QUICK, name="killed"), base / "killed", base / "plain")
+            killed(study_file(base / "killed.json", QUICK, name="killed", retries=100), base / "killed", base / "plain")
             lost_id(study_file(base / "lost.json", QUICK, name="lost"), base / "lost", base / "plain")
             # Slurm counts in minutes: the end of its one minute is told 25 s before, or earlier.
             slow = ["train.duration=6000ba", "run.log_every=500ba", "eval.every=6000ba", "checkpoint.every=500ba", "run.tensorboard=false"]
