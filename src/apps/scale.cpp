@@ -186,6 +186,11 @@ int scale(const ScaleArguments& arguments) {
     follower.run([&] { write(); });
   }
   fmt::print("{}", scale_text(write()));
+  for (const ScaleTrial& trial : state.trials()) {
+    if (trial.state == TrialState::kFailed)
+      fmt::print("failed: {}: {}; {}\n", cell_name(trial.cell), printable(trial.reason),
+                 printable((ScaleFolders{folder}.job(trial) / "output.txt").string()));
+  }
   fmt::print("{}\n", printable((folder / "scale.html").string()));
   if (stop_signal() != 0) {
     log_info("what runs goes on by itself: the same command follows it again, with --stop it saves and ends");

@@ -65,7 +65,7 @@ std::string SlurmExecutor::script(const Job& job) const {
   if (!options_.time.empty()) ask("--time=" + options_.time);
   if (!options_.partition.empty()) ask("--partition=" + options_.partition);
   if (!options_.account.empty()) ask("--account=" + options_.account);
-  ask(fmt::format("--signal=TERM@{}", options_.save_s));  // the training saves; the next job goes on
+  ask(fmt::format("--signal=USR1@{}", options_.save_s));  // the training saves and ends with 75; the next job goes on
   ask("--no-requeue");                                    // whoever follows the study decides
   for (const std::string& option : options_.sbatch) ask(option);
   std::string command = "srun --kill-on-bad-exit=1";

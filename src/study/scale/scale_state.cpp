@@ -57,7 +57,8 @@ ScaleState::ScaleState(fs::path file) : file_(std::move(file)) {
   std::error_code error;
   if (!fs::exists(file_, error)) return;
   try {
-    for (const json& saved : json::parse(read_text(file_)).at("trials")) trials_.push_back(from_json(saved));
+    const json saved_state = json::parse(read_text(file_));
+    for (const json& saved : saved_state.at("trials")) trials_.push_back(from_json(saved));
   } catch (const json::exception& e) {
     fail("{} is damaged ({}); move it away to begin the study anew: finished trainings are found again by their folders",
          printable(file_.string()), e.what());
