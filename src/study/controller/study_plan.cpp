@@ -184,6 +184,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
                   "name: '{}': expected a name without '/'", printable(settings.name));
   plan.folder = fs::absolute(settings.folder.empty() ? fs::path("studies") / settings.name : fs::path(settings.folder))
                     .lexically_normal();
+  for (std::string& earlier : settings.earlier) earlier = fs::absolute(earlier).lexically_normal().string();
   for (const std::string& text : settings.objectives) plan.objectives.push_back(parse_objective(text));
   TSR_CHECK_USAGE(!plan.objectives.empty(), "objectives: expected at least one, as mean_iou");
 
@@ -217,6 +218,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
     return section[name] ? flow_text(*section[name]) : std::string(otherwise);
   };
   plan.definition = {{"config", plan.config_text},
+                     {"earlier", settings.earlier},
                      {"objectives", objectives},
                      {"points", plan.points},
                      {"scheduler", written("scheduler", "none")},
