@@ -218,7 +218,6 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
     return section[name] ? flow_text(*section[name]) : std::string(otherwise);
   };
   plan.definition = {{"config", plan.config_text},
-                     {"earlier", settings.earlier},
                      {"objectives", objectives},
                      {"points", plan.points},
                      {"scheduler", written("scheduler", "none")},
@@ -227,6 +226,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
                      {"space", space_json(plan.space)},
                      {"unit", std::string(name_of(settings.unit))},
                      {"value", std::string(name_of(settings.value))}};
+  if (!settings.earlier.empty()) plan.definition["earlier"] = settings.earlier;
   plan.text = fmt::format("config: {}\n", kStudyConfig);
   for (const char* name : {"space", "points", "search", "scheduler", "executor"}) {
     if (section[name]) plan.text += section_text(name, *section[name]);
