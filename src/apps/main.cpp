@@ -65,12 +65,14 @@ int run(int argc, char** argv) {
       "First steps: tessera demo");
   int exit_code = 0;
   add_train(app, exit_code);
+  add_tune(app, exit_code);
   add_eval(app, exit_code);
   add_predict(app, exit_code);
   add_compare(app, exit_code);
   add_attention(app, exit_code);
   add_data(app, exit_code);
   add_config(app, exit_code);
+  add_recipe(app, exit_code);
   add_tune(app, exit_code);
   add_report(app, exit_code);
   add_doctor(app, exit_code);

@@ -7,6 +7,7 @@
 #include "config/frozen_part.h"
 #include "config/plane_choice.h"
 #include "config/reader.h"
+#include "config/recipe.h"
 #include "core/class_bits.h"
 #include "core/plural.h"
 
@@ -14,6 +15,7 @@ namespace tessera {
 
 template <class V>
 void describe(V& v, Experiment& c) {
+  v.field("recipe", c.recipe, kRecipeHelp);
   v.group("run", c.run, "where results go");
   v.group("data", c.data, "samples, their labels and their way into a batch");
   v.group("model", c.model, "the network");
@@ -53,7 +55,7 @@ Node compose(const std::filesystem::path& file, const std::vector<std::string>& 
   Node root;
   root.kind = Node::Kind::kMap;
   if (!file.empty()) root = load_config(file);
-  for (const std::string& override_text : overrides) apply_override(root, override_text);
+  apply_words(root, overrides);
   drop_stale_bottleneck(root);
   const Node* run = root.find("run");
   const Node* name = run != nullptr ? run->find("name") : nullptr;
@@ -112,6 +114,9 @@ Experiment read_experiment(const Node& node, MissingSecrets missing) {
   Experiment experiment;
   experiment.secrets = resolve_environment(resolved, missing);
   ConfigReader::read_struct(resolved, "", experiment);
+  if (!experiment.recipe.empty())
+    fail_usage("{}: recipe '{}' is laid over a config that is read from its file", resolved.find("recipe")->origin.text(),
+               experiment.recipe);
   const Node* terms = resolved.find("loss") != nullptr ? resolved.find("loss")->find("terms") : nullptr;
   if (experiment.data.labels.multi && (terms == nullptr || terms->kind == Node::Kind::kNull))
     experiment.loss.terms = {BinaryCrossEntropyConfig{}, DiceConfig{}};

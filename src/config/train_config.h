@@ -61,8 +61,9 @@ void describe(V& v, TrainConfig& c) {
   v.field("batch_size", c.batch_size, "global: samples per optimizer step over all devices", at_least(1));
   v.field("micro_batch", c.micro_batch,
           "samples per forward pass of a rank, at least what a batch-norm group needs; changes memory, never the result; auto: "
-          "the whole batch, and where memory runs out as much as was measured to fit; 0: the whole batch, halved where memory "
-          "runs out",
+          "the whole batch, and where memory runs out the most that fits, which is found by trying; 0: the whole batch, halved "
+          "where "
+          "memory runs out",
           at_least(0));
   v.field("norm_group", c.norm_group, "samples that share batch-norm statistics, whatever the micro-batch or number of devices",
           at_least(1));

@@ -38,7 +38,7 @@ GradientComputation::GradientComputation(const Experiment& experiment, Segmentat
                    : std::make_unique<GradientReducer>(world.gradients, arena.places(), arena.grads(), experiment.dist)),
       forward_(experiment, model, loss, device, norm_exchange_.get(), running_stats_.get(), trace),
       recorded_(arena.params().device(), recorder_of(experiment.train, device, world)),
-      micro_batch_(experiment.train.micro_batch.samples) {
+      pass_size_(experiment.train.micro_batch, plan.unit()) {
   if (reducer_)
     reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
 }
@@ -59,11 +59,12 @@ at::Tensor GradientComputation::compute(const StepInputs& inputs, const Gradient
   }
   at::Tensor total;
   with_retries(inputs.step, [&] {
-    if (needs_sums && world_.alone() && !plan_.one_pass_everywhere(micro_batch_))
+    if (needs_sums && world_.alone() && !plan_.one_pass_everywhere(micro_batch()))
       contexts = with_prediction_sums(inputs, nullptr);
     total = run_passes(inputs, contexts, std::exchange(first_output, std::nullopt));
   });
   if (reducer_ && use_.exchanges) reducer_->send_rest();
+  pass_size_.fitted();
   return total;
 }
 
@@ -111,7 +112,7 @@ void GradientComputation::repeat_forward(const StepInputs& inputs,
   const at::NoGradGuard no_grad;
   saved_buffers_ = arena_.buffers().clone();
   const LossContexts contexts(inputs.labels);
-  for (const Pass& pass : plan_.own().passes(micro_batch_)) {
+  for (const Pass& pass : plan_.own().passes(micro_batch())) {
     const PassInputs some = forward_.inputs(inputs, pass, contexts);
     begins(pass, some.pixels);
     forward_.output(some, pass, /*keeps_statistics=*/false);
@@ -123,8 +124,8 @@ void GradientComputation::repeat_forward(const StepInputs& inputs,
 // must not count.
 LossContexts GradientComputation::with_prediction_sums(const StepInputs& inputs, std::optional<ModelOutput>* only_output) {
   LossContexts contexts(inputs.labels);
-  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
-  if (plan_.one_pass_everywhere(micro_batch_)) {
+  const std::vector<Pass> passes = plan_.own().passes(micro_batch());
+  if (plan_.one_pass_everywhere(micro_batch())) {
     const PassInputs all = forward_.inputs(inputs, passes[0], contexts);
     *only_output = forward_.output(all, passes[0], /*keeps_statistics=*/true);
     contexts.add_predictions(loss_, **only_output, all.targets);
@@ -141,7 +142,7 @@ LossContexts GradientComputation::with_prediction_sums(const StepInputs& inputs,
 
 at::Tensor GradientComputation::run_passes(const StepInputs& inputs, const LossContexts& contexts,
                                            std::optional<ModelOutput> first_output) {
-  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
+  const std::vector<Pass> passes = plan_.own().passes(micro_batch());
   if (passes.size() == 1 && !reducer_) return run_only_pass(inputs, passes[0], contexts);
   working_.forget();
   arena_.grads().zero_();  // for parameters that a loss does not reach
@@ -195,22 +196,18 @@ void GradientComputation::with_retries(int64_t step, const std::function<void()>
       arena_.buffers().copy_(saved_buffers_);
       if (running_stats_) running_stats_->begin(plan_.own().units);
       if (!shrink()) throw;
-      log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch_);
+      log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch());
     }
   }
 }
 
-// False where what is left must stay together.
 bool GradientComputation::shrink() {
   recorded_.forget();
   release_kept_memory();
   if (plan_.spread()) return false;  // the others are in these passes too
-  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
   int64_t largest = 0;
-  for (const Pass& pass : passes) largest = std::max(largest, pass.end - pass.begin);
-  const int64_t units = (largest + plan_.unit() - 1) / plan_.unit();
-  micro_batch_ = (units + 1) / 2 * plan_.unit();
-  return plan_.own().passes(micro_batch_).size() > passes.size();
+  for (const Pass& pass : plan_.own().passes(micro_batch())) largest = std::max(largest, pass.end - pass.begin);
+  return pass_size_.shrink(largest);
 }
 
 }  // namespace tessera

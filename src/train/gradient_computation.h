@@ -8,6 +8,7 @@
 #include "infer/precision.h"
 #include "train/arena.h"
 #include "train/forward_pass.h"
+#include "train/pass_size.h"
 #include "train/rank_plan.h"
 #include "train/recorded_pass.h"
 #include "train/running_stats.h"
@@ -55,7 +56,7 @@ class GradientComputation {
   void repeat_forward(const StepInputs& inputs, const std::function<void(const Pass&, const at::Tensor& pixels)>& begins);
 
   GradientReducer* reducer() { return reducer_.get(); }  // null when alone
-  int64_t micro_batch() const { return micro_batch_; }
+  int64_t micro_batch() const { return pass_size_.samples(); }
   RecordedPass& recorded() { return recorded_; }
   void run_each_pass(bool on) { runs_each_pass_ = on; }  // a recording hides its parts
 
@@ -80,7 +81,7 @@ class GradientComputation {
   std::unique_ptr<GradientReducer> reducer_;
   ForwardPass forward_;
   RecordedPass recorded_;
-  int64_t micro_batch_;
+  PassSize pass_size_;
   GradientUse use_;         // of the last compute
   bool first_pass_ = true;  // whose gradients replace, while those of the others are added
   bool runs_each_pass_ = false;

@@ -117,7 +117,7 @@ TEST(ManyRuns, ARunThatDivergesHarmsNoneAfterIt) {
   const int threads = at::get_num_threads();
   EXPECT_THROW(run_alone(ten_steps(folder / "failed", {"optimizer.lr=1e30", "train.threads=" + std::to_string(threads + 1)})),
                Diverged);
-  EXPECT_NE(std::string(rank_status().error).find("the loss is"), std::string::npos) << rank_status().error;
+  EXPECT_NE(std::string(rank_status().error).find("finite"), std::string::npos) << rank_status().error;
   EXPECT_EQ(at::get_num_threads(), threads);
   EXPECT_EQ(run_alone(ten_steps(folder / "after")).end, RunEnd::kDone);
   EXPECT_STREQ(rank_status().error, "");

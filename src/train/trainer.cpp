@@ -27,6 +27,12 @@ int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) 
 
 constexpr int64_t kStepsOfMaxSkips = 100;  // that guard.max_skips counts in
 
+// How the log names the end of a run that failed: what decides whether trying again can help.
+std::string failed_status(const std::exception& error) {
+  if (dynamic_cast<const Diverged*>(&error) != nullptr) return "diverged";
+  return why_too_large(error) == "out of memory" ? "out of memory" : "failed";
+}
+
 }  // namespace
 
 RunResult Trainer::run(Hooks& hooks) {
@@ -57,7 +63,7 @@ RunResult Trainer::run(Hooks& hooks) {
     if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
   } catch (const std::exception& e) {
     note_error(error_text(e));
-    hooks.tell_failure(state_, error_text(e));
+    hooks.tell_failure(state_, error_text(e), failed_status(e));
     throw;
   }
   RunResult ended = result();
