@@ -15,9 +15,9 @@
 #include "infer/auto_precision.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/environment.h"
-#include "infer/rank_consensus.h"
 #include "infer/torch_settings.h"
 #include "tensor/device.h"
+#include "train/class_weights.h"
 #include "train/op_costs.h"
 #include "train/profile.h"
 #include "train/train_step.h"
@@ -78,6 +78,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
   const int num_classes = data->classes().size();
   const ModelPtr model = make_model(experiment, num_classes);
+  take_equal_weights(experiment.loss, num_classes);
   TrainStep step(experiment, model, num_classes, device, world, {.sharded = arguments.ranks.sharded()});
   Batch batch = first_batch(experiment, *data, step.slice().positions, world);
   batch.images = batch.images.to(device);
@@ -113,7 +114,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
     if (step.reducer() != nullptr) exchange.add(*step.reducer());
   }
   const int64_t peak = peak_memory(device);  // before profiling, which frees what was recorded
-  for (const at::Tensor& share : shares) losses.push_back(total_of(world, share));
+  for (const at::Tensor& share : shares) losses.push_back(share.item<double>());
   constexpr int64_t kProfiled = 3;
   std::vector<OpTime> ops;
   std::vector<OpCosts> least;

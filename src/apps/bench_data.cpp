@@ -79,7 +79,8 @@ void dump_images(const Batch& batch, const Dataset& data, const fs::path& folder
 // programs hand to their loss. The first batches, until all that is made ahead was made once, are not counted.
 Measured measure(const Experiment& experiment, const DataArguments& arguments) {
   const DatasetPtr data = make_dataset(experiment.data, Split::kTrain);
-  const Pipeline pipeline = make_pipeline(experiment.data, Split::kTrain);
+  const bool in_input = changes_colors(at::kCPU, experiment.data.normalize, experiment.data.channels);
+  const Pipeline pipeline = make_pipeline(experiment.data, Split::kTrain, in_input ? ColorPlace::kDevice : ColorPlace::kLoader);
   Quarantine quarantine(data->size(), experiment.data.max_bad_share);
   Measured result;
   result.cpus = cpu_budget().cpus();

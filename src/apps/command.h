@@ -14,6 +14,7 @@ namespace tessera {
 void add_train(CLI::App& app, int& exit_code);
 void add_eval(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_attention(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app, int& exit_code);
 void add_data_fetch(CLI::App& data);  // a subcommand of `data`
@@ -25,12 +26,14 @@ void add_bench(CLI::App& app, int& exit_code);
 void add_bench_eval(CLI::App& bench);  // subcommands of `bench`
 void add_bench_load(CLI::App& bench);
 void add_bench_data(CLI::App& bench);
+void add_tune(CLI::App& app, int& exit_code);
+void add_tune_lr(CLI::App& tune);  // subcommands of `tune`
+void add_tune_results(CLI::App& tune);
 void add_models(CLI::App& app, int& exit_code);
 void add_pretrained(CLI::App& models);  // subcommands of `models`
 void add_export(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);
-void add_tune(CLI::App& app, int& exit_code);
-void add_tune_results(CLI::App& tune);  // subcommands of `tune`
+void add_scale(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 
 // `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config, a file or

@@ -28,7 +28,7 @@ fs::path predict_new_fields(const TrainedModel& trained, const fs::path& folder)
   for (int64_t i = 0; i < kFields; ++i) {
     const Sample sample = fields->get(i);
     const at::Tensor classes = predictor.class_maps({image_tensor(sample.image), sample.image.max_value, {std::nullopt}})[0];
-    rows.push_back(draw_triptych(sample.image, *sample.labels, to_label_map(classes), trained.classes, 256));
+    rows.push_back(draw_row(sample.image, *sample.labels, {to_label_map(classes)}, trained.classes, 256));
   }
   write_file(folder / "new_fields.png", encode_png(stack_vertically(rows, 4)));
   return folder / "new_fields.png";

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <optional>
 
 #include "apps/command.h"
@@ -20,8 +22,10 @@
 #include "infer/data_notes.h"
 #include "infer/eval_metrics.h"
 #include "infer/evaluator.h"
+#include "infer/image_scores.h"
 #include "infer/other_images.h"
 #include "infer/rank_consensus.h"
+#include "metric/resampling.h"
 
 namespace tessera {
 namespace {
@@ -30,7 +34,7 @@ constexpr int64_t kImagesCompared = 8;  // with those of training
 
 struct EvalArguments {
   ModelArguments model;
-  std::string output, split = "val";
+  std::string output, images, split = "val";
   std::vector<std::string> words;  // CONFIG, key=value ...
   bool json = false, on_train = false;
   RankArguments ranks;
@@ -84,12 +88,31 @@ void print_objects(const ClassTable& classes, const EvalResult& result) {
   fmt::print("\n");
 }
 
-void print_table(const ClassTable& classes, const EvalResult& result) {
+void print_table(const ClassTable& classes, const EvalResult& result, const std::map<std::string, Interval>& intervals) {
   print_classes(classes, result);
   print_objects(classes, result);
-  for (const auto& [name, value] : mean_metrics(result)) fmt::print("{:<28} {:.6f}\n", name, value);
+  for (const auto& [name, value] : mean_metrics(result)) {
+    fmt::print("{:<28} {:.6f}", name, value);
+    if (const auto found = intervals.find(name); found != intervals.end())
+      fmt::print("  95 % interval {:.4f} to {:.4f}", found->second.low, found->second.high);
+    fmt::print("\n");
+  }
   fmt::print("{:<28} {} ({} bad left out)\n", "images", result.num_images, result.num_bad);
   if (!result.windows_for_memory.empty()) fmt::print("{:<28} {}\n", "for want of memory", result.windows_for_memory);
+}
+
+// How far each metric would move with other images of this kind: Note [Resampling images]. Those that have no interval are left
+// out.
+std::map<std::string, Interval> intervals_of(const ClassTable& classes, const EvalResult& result) {
+  std::vector<ImageCounts> images;
+  for (const ImageScore& image : result.images) images.push_back(image.counts);
+  const std::vector<std::string> names = counted_metric_names(classes.names);
+  const std::vector<Interval> all = metric_intervals(images, {.num_classes = classes.size(), .overlap = classes.multi_label});
+  std::map<std::string, Interval> known;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!std::isnan(all[i].low)) known[names[i]] = all[i];
+  }
+  return known;
 }
 
 // Files that came or went may change which images data.val_share holds out. Data that was asked for is not the run's.
@@ -127,7 +150,9 @@ DatasetPtr open_data(const DataConfig& config, Split split) {
 }
 
 void evaluate(const EvalArguments& arguments, World& world, const std::string& device) {
-  if (world.is_first() && !arguments.output.empty()) check_output_file(arguments.output);
+  for (const std::string& file : {arguments.output, arguments.images}) {
+    if (world.is_first() && !file.empty()) check_output_file(file);
+  }
   const TrainedModel trained = arguments.model.load(device);
   const Experiment& experiment = trained.experiment;
   if (world.is_first()) log_info("{}", trained.title());
@@ -158,14 +183,22 @@ void evaluate(const EvalArguments& arguments, World& world, const std::string& d
   for (const auto& bad : bad_samples) log_warn("bad sample {}: {}; left out", printable(bad.id), printable(bad.reason));
   if (const std::string unmeasured = unmeasured_classes(result.report, trained.classes); !unmeasured.empty())
     log_warn("{}", unmeasured);
-  const nlohmann::json fields = eval_json(trained.classes, result);
+  const std::map<std::string, Interval> intervals = intervals_of(trained.classes, result);
+  nlohmann::json fields = eval_json(trained.classes, result);
+  for (const auto& [name, interval] : intervals) fields["intervals"][name] = {interval.low, interval.high};
   if (arguments.json) {
     fmt::print("{}\n", json_text(fields, 2));
   } else {
-    print_table(trained.classes, result);
+    print_table(trained.classes, result, intervals);
   }
   // Last: where it fails, what was measured has been said.
   if (!arguments.output.empty()) write_file(arguments.output, json_text(fields, 2));
+  if (!arguments.images.empty())
+    write_evaluated_images(arguments.images, {.classes = trained.classes.names,
+                                              .overlap = trained.classes.multi_label,
+                                              .step = trained.step.value_or(-1),
+                                              .data = std::string(name_of(split)),
+                                              .images = result.images});
 }
 
 }  // namespace
@@ -183,6 +216,8 @@ void add_eval(CLI::App& app, int& exit_code) {
   command->add_flag("--train-split", arguments->on_train, "the same as --split train")->excludes(split);
   command->add_flag("--json", arguments->json, "print the result as JSON");
   command->add_option("-o,--output", arguments->output, "also write the JSON to this file");
+  command->add_option("--images", arguments->images,
+                      "write what was counted in each image to this file, for `tessera compare`");
   command
       ->add_option(
           "words", arguments->words,

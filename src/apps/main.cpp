@@ -65,12 +65,13 @@ int run(int argc, char** argv) {
       "First steps: tessera demo");
   int exit_code = 0;
   add_train(app, exit_code);
-  add_tune(app, exit_code);
   add_eval(app, exit_code);
   add_predict(app, exit_code);
+  add_compare(app, exit_code);
   add_attention(app, exit_code);
   add_data(app, exit_code);
   add_config(app, exit_code);
+  add_tune(app, exit_code);
   add_report(app, exit_code);
   add_doctor(app, exit_code);
   add_demo(app, exit_code);
@@ -78,8 +79,10 @@ int run(int argc, char** argv) {
   add_export(app, exit_code);
   add_bench(app, exit_code);
   add_launch(app, exit_code);
+  add_scale(app, exit_code);
   add_completion(app, exit_code);
-  const bool only_launches = argc > 1 && std::string_view(argv[1]) == "launch";  // memory and GPUs are for its ranks
+  // Memory and GPUs are for the processes that it starts.
+  const bool only_launches = argc > 1 && (std::string_view(argv[1]) == "launch" || std::string_view(argv[1]) == "scale");
   if (!only_launches) {
     prepare_cpu();
     install_cpu_allocator();

@@ -28,6 +28,8 @@
 #include "data/transforms/make_pipeline.h"
 #include "infer/other_images.h"
 #include "infer/too_large.h"
+#include "storage/place_url.h"
+#include "storage/sent_folder.h"
 
 namespace tessera {
 namespace {
@@ -40,6 +42,7 @@ struct PredictArguments {
   ModelArguments model;
   std::vector<std::string> inputs;  // images; the words among them that set values go to `model`
   ResultFiles results;
+  std::string place = {};  // of the results, as messages name it
   RankArguments ranks;
 };
 
@@ -114,7 +117,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
                                  at::kLong);  // images, and those that failed
   world.control.sum(counts[0]);
   const auto total = counts[0].item<int64_t>();
-  if (world.is_first()) log_info("{}: {} {} to {}", trained.title(), total, plural(total, "image"), arguments.results.folder);
+  if (world.is_first()) log_info("{}: {} {} to {}", trained.title(), total, plural(total, "image"), arguments.place);
   const DataConfig& data = trained.experiment.data;
   const Pipeline pipeline = make_pipeline(data, Split::kVal);
   Predictor predictor = trained.predictor();
@@ -240,7 +243,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
   world.control.sum(counts[1]);
   failed = counts[1].item<int64_t>();
   if (!world.is_first()) return failed;
-  fmt::print("{} {} in {}\n", total - failed, plural(total - failed, "prediction"), printable(arguments.results.folder));
+  fmt::print("{} {} in {}\n", total - failed, plural(total - failed, "prediction"), printable(arguments.place));
   if (failed > 0) log_error("{} of {} {} could not be read or predicted", failed, total, plural(total, "image"));
   return failed;
 }
@@ -257,7 +260,10 @@ void add_predict(CLI::App& app, int& exit_code) {
                    "eval.flip=true")
       ->option_text("IMAGES ... [key=value ...]")
       ->required();
-  command->add_option("-o,--output", arguments->results.folder, "folder for the results; input images in it are never replaced")
+  command
+      ->add_option(
+          "-o,--output", arguments->results.folder,
+          "folder for the results, here or in a bucket (s3://BUCKET/FOLDER, gs://...); input images in it are never replaced")
       ->capture_default_str();
   command->add_flag("--palette", arguments->results.palette,
                     "masks as palette PNG in the classes' colours (the values are still class numbers)");
@@ -312,9 +318,17 @@ void add_predict(CLI::App& app, int& exit_code) {
                       "--palette draws one class at each pixel; the classes of this model overlap and have a mask each: use "
                       "--overlay");
     }
+    std::optional<SentFolder> sent;
+    arguments->place = arguments->results.folder;
+    if (is_url(arguments->place)) {
+      sent.emplace(arguments->place, "--output");
+      arguments->place = sent->root();
+      arguments->results.folder = sent->folder().string();
+    }
     run_on_ranks(arguments->ranks, experiment, identity_of(experiment), [&](World& world, const std::string& device) {
       if (predict(*arguments, world, device) > 0 && world.is_first()) exit_code = 1;
     });
+    if (sent) sent->send();
   });
 }
 

@@ -5,10 +5,14 @@
 
 #include "apps/command.h"
 #include "apps/ranks.h"
+#include "apps/requeue.h"
 #include "config/data_places.h"
 #include "config/used_lines.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/printable.h"
+#include "core/signals.h"
+#include "core/time_span.h"
 #include "infer/eval_metrics.h"
 #include "infer/trained_model.h"
 #include "nn/model.h"
@@ -20,8 +24,9 @@ namespace {
 struct TrainArguments {
   ConfigArguments config;
   RankArguments ranks;
-  std::string model, timeline, stop_at, from;
-  bool resume = false, dry_run = false, all = false, autotune = false, allow_missing = false;
+  std::string model, timeline, stop_at, from, time_limit;
+  int64_t profile_steps = 0;
+  bool requeue = false, resume = false, dry_run = false, all = false, autotune = false, allow_missing = false;
 
   Experiment load() const {
     std::vector<std::string> overrides = config.overrides();
@@ -40,20 +45,24 @@ struct TrainArguments {
     overrides.insert(overrides.begin(), {"run.name=null", "run.dir=null"});
     return trained_experiment(from, overrides);
   }
+  std::optional<double> end(double begin_s) const {
+    return time_limit.empty() ? std::nullopt : std::optional(begin_s + parse_time_span(time_limit));
+  }
   std::optional<Duration> stop() const { return stop_at.empty() ? std::nullopt : std::optional(Duration::parse(stop_at)); }
 };
 
-// A word that is no length of training is refused like any other wrong option.
-CLI::Validator duration_check() {
-  const auto complaint = [](const std::string& text) -> std::string {
+// A word that `parse` does not take is refused like any other wrong option.
+template <class Parse>
+CLI::Validator parse_check(const char* name, Parse parse) {
+  const auto complaint = [parse](const std::string& text) -> std::string {
     try {
-      Duration::parse(text);
+      parse(text);
     } catch (const Error& e) {
       return e.what();
     }
     return "";
   };
-  return {complaint, "DURATION"};
+  return {complaint, name};
 }
 
 void print_result(const RunResult& result, const Experiment& experiment, const ClassTable& classes) {
@@ -101,21 +110,37 @@ void add_train(CLI::App& app, int& exit_code) {
           "--stop-at", arguments->stop_at,
           "train up to here only (10ep, 500ba, 0.5dur), save and evaluate; the schedule stays that of train.duration, and "
           "--resume goes on as if it had not stopped")
-      ->check(duration_check());
+      ->check(parse_check("DURATION", Duration::parse));
   command
       ->add_option("--from", arguments->from,
                    "go on from another run, or one of its checkpoints, in a new folder: weights, optimizer state, average and "
                    "step are its; length, rate, schedule, data and device may be others. Without CONFIG its config is taken")
       ->option_text("RUN");
+  command
+      ->add_option("--time-limit", arguments->time_limit,
+                   "3h50m, 90m: save and leave before this much time has passed, with exit code 75; --resume goes on")
+      ->check(parse_check("TIME", parse_time_span));
+  command->add_flag("--requeue", arguments->requeue,
+                    "in a job of Slurm: when the time is up, by --time-limit or by SIGUSR1 (#SBATCH --signal=USR1@120), put the "
+                    "job back into the queue; it goes on as with --resume");
   command->add_flag("--dry-run", arguments->dry_run,
                     "check config, data and disk, build the model, print the values that are used, then stop; nothing is left");
   command->add_flag("--all", arguments->all, "with --dry-run: print every value, also of other models and kinds of data");
   command->add_flag("--autotune-comm", arguments->autotune,
                     "several ranks: measure bucket sizes and compression of the gradients first and take the fastest");
+  command
+      ->add_option("--profile", arguments->profile_steps,
+                   "record so many steps, after the first ones: where their time went, what to set, and a trace for Perfetto or "
+                   "TensorBoard are then in RUN/profile")
+      ->check(CLI::PositiveNumber)
+      ->option_text("STEPS");
   command->add_option("--timeline", arguments->timeline,
                       "write what every rank computed, reduced and waited for as a Chrome trace to this file");
   command->footer([] { return config_help(); });
   command->callback([arguments, &exit_code] {
+    const double begin_s = monotonic_s();
+    if (arguments->requeue) check_requeue();
+    arguments->resume = arguments->resume || arguments->requeue;
     Experiment experiment = arguments->load();
     // Ranks agree on what was typed: their folders need not lie in the same place.
     const Identity identity = identity_of(experiment);
@@ -133,11 +158,16 @@ void add_train(CLI::App& app, int& exit_code) {
                                              .sharded = arguments->ranks.sharded(),
                                              .autotune_exchange = arguments->autotune,
                                              .timeline = arguments->timeline,
-                                             .stop_at = arguments->stop()},
+                                             .stop_at = arguments->stop(),
+                                             .ends_at_s = arguments->end(begin_s),
+                                             .profile_steps = arguments->profile_steps},
                                             world);
+      const bool again = result.end == RunEnd::kTimeLimit || (result.signal != 0 && exit_code_of(result.signal) == kExitAgain);
+      if (again) exit_code = kExitAgain;
       if (!world.is_first()) return;
+      if (again && arguments->requeue) requeue_job();
       if (result.signal != 0) {
-        exit_code = 128 + result.signal;  // the terminal may be gone
+        exit_code = exit_code_of(result.signal);  // the terminal may be gone
       } else {
         print_result(result, experiment, result.classes);
       }

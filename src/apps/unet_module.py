@@ -58,6 +58,7 @@ class UNet(nn.Module):
 def load(path=pathlib.Path(__file__).with_suffix(".pth")):
     """The model with the weights that lie beside this file, in their precision, ready to predict."""
     weights = torch.load(path, map_location="cpu", weights_only=True)
+    weights = {name: value for name, value in weights.items() if not name.startswith("supervision")}  # of training alone
     model = UNet().to(next(iter(weights.values())).dtype)
     model.load_state_dict(weights, strict=True)
     return model.eval()

@@ -1,6 +1,7 @@
 #include "config/experiment.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "config/builtin_configs.h"
 #include "config/plane_choice.h"
@@ -22,6 +23,7 @@ void describe(V& v, Experiment& c) {
   v.group("eval", c.eval, "how predictions are made and measured");
   v.group("checkpoint", c.checkpoint, "what is saved, and when to stop early");
   v.group("dist", c.dist, "several ranks: how they share the work");
+  v.group("guard", c.guard, "when the numbers of a step go wrong");
 }
 
 namespace {
@@ -112,6 +114,10 @@ Experiment read_experiment(const Node& node, MissingSecrets missing) {
   const Node* terms = resolved.find("loss") != nullptr ? resolved.find("loss")->find("terms") : nullptr;
   if (experiment.data.labels.multi && (terms == nullptr || terms->kind == Node::Kind::kNull))
     experiment.loss.terms = {BinaryCrossEntropyConfig{}, DiceConfig{}};
+  const Node* optimizer = resolved.find("optimizer");
+  const Node* betas = optimizer != nullptr ? optimizer->find("betas") : nullptr;
+  if (experiment.optimizer.type == OptimizerType::kLion && (betas == nullptr || betas->kind == Node::Kind::kNull))
+    experiment.optimizer.betas = {0.9, 0.99};
   if (const Node* loss = resolved.find("loss")) apply_loss_aliases(*loss, experiment.loss.terms);
   fit_normalize_defaults(experiment.data);
   validate(experiment);
@@ -129,10 +135,21 @@ NormalizeConfig default_normalize(int64_t channels) {
 
 double aux_weight_of(const Experiment& experiment) {
   const ModelConfig& model = experiment.model;
+  if (supervised_heights(model) > 0) return experiment.loss.aux_weight.value_or(0.5);
   const HeadLayout layout = model.name == "deeplabv3" ? model.deeplabv3.layout
                             : model.name == "fcn"     ? model.fcn.layout
                                                       : HeadLayout::kMmseg;
   return experiment.loss.aux_weight.value_or(layout == HeadLayout::kTorchvision ? 0.5 : 0.4);
+}
+
+std::vector<double> output_weights(const Experiment& experiment, size_t num_aux) {
+  const double aux = aux_weight_of(experiment);
+  std::vector<double> weights{1};
+  for (size_t i = 0; i < num_aux; ++i) weights.push_back(weights.back() * aux);
+  if (supervised_heights(experiment.model) == 0) return weights;
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;
+  return weights;
 }
 
 Experiment load_experiment(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
@@ -149,6 +166,12 @@ std::string experiment_yaml(const Experiment& experiment) {
 }
 
 namespace {
+
+void check_supervision(const char* model, int64_t supervised, size_t heights) {
+  if (supervised >= static_cast<int64_t>(heights))
+    fail_usage("model.{}.deep_supervision is {}, but below the top height the decoder has {} of them; expected at most that",
+               model, supervised, heights - 1);
+}
 
 // Which keys of data go with data.labels.multi.
 void check_multi_label(const DataConfig& data) {
@@ -200,6 +223,12 @@ void validate(const Experiment& e) {
         "model.unet.convs has {} numbers; expected 1, or {} (one per height of model.unet.channels and one for the bottleneck)",
         convs, heights + 1);
   }
+  check_supervision("unet", e.model.unet.deep_supervision, heights);
+  check_supervision("unet_resnet", e.model.unet_resnet.deep_supervision, e.model.unet_resnet.channels.size());
+  if (e.model.unet.deep_supervision > 0 && e.model.unet.padding == ConvPadding::kValid)
+    fail_usage(
+        "model.unet.deep_supervision needs padding: same; with valid the heights of the decoder see different parts of an "
+        "image");
   parse_plane_choice("data.image.z", e.data.image.z);
   parse_plane_choice("data.image.t", e.data.image.t);
   check_normalize(e.data.normalize, e.data.channels);

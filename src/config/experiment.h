@@ -6,6 +6,7 @@
 #include "config/data_config.h"
 #include "config/dist_config.h"
 #include "config/environment.h"
+#include "config/guard_config.h"
 #include "config/loss_config.h"
 #include "config/model_config.h"
 #include "config/node.h"
@@ -27,6 +28,7 @@ struct Experiment {
   EvalConfig eval;
   CheckpointConfig checkpoint;
   DistConfig dist;
+  GuardConfig guard;
   std::vector<SecretText> secrets;  // no part of the schema: which of its texts are saved as they were written
 };
 
@@ -41,6 +43,11 @@ Experiment load_experiment(const std::filesystem::path& file, const std::vector<
 // The auxiliary loss's factor: loss.aux_weight or, where that is not set, what the layout's library trains with. The
 // experiments that the functions above give have it set.
 double aux_weight_of(const Experiment& experiment);
+
+// Factors of the losses of a model's logits, the main ones first, then `num_aux` auxiliary ones. An auxiliary head has
+// aux_weight beside a main one of 1. With deep supervision each height has aux_weight times the factor of the one above, and
+// all add up to 1, as in nnU-Net.
+std::vector<double> output_weights(const Experiment& experiment, size_t num_aux);
 
 // data.normalize as it comes: ImageNet's mean and std of RGB, their averages for any other number of channels. Experiments that
 // leave it alone have these numbers.

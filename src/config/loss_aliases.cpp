@@ -85,7 +85,7 @@ std::vector<std::string> alias_names() {
 std::vector<LossTermConfig> terms_of(const LossAliases& aliases) {
   std::vector<LossTermConfig> terms = selected_terms(aliases);
   const auto type = name_of(aliases.type);
-  TSR_CHECK_USAGE(aliases.class_weights.empty() || has_cross_entropy(terms),
+  TSR_CHECK_USAGE(aliases.class_weights.say_nothing() || has_cross_entropy(terms),
                   "loss.class_weights act on cross entropy; loss.type {} has none: remove them or use ce or ce_dice", type);
   TSR_CHECK_USAGE(aliases.label_smoothing == 0 || has_cross_entropy(terms),
                   "loss.label_smoothing acts on cross entropy; loss.type {} has none: remove it or use ce or ce_dice", type);

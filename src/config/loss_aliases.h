@@ -25,7 +25,7 @@ struct LossAliases {
   LossMean mean = LossMean::kLabelled;
   double ce_weight = 1.0;
   double dice_weight = 1.0;
-  std::vector<double> class_weights = {};
+  ClassWeights class_weights = {};
   double label_smoothing = 0.0;
   double focal_gamma = 2.0;
   double dice_smooth = 1e-5;
@@ -36,7 +36,7 @@ void describe(V& v, LossAliases& c) {
   v.field("mean", c.mean, "with type: mean of ce, bce and focal");
   v.field("ce_weight", c.ce_weight, "with type ce_dice, bce_dice: weight of ce and bce", at_least(0));
   v.field("dice_weight", c.dice_weight, "with type ce_dice, bce_dice: weight of dice", at_least(0));
-  v.field("class_weights", c.class_weights, "with type: class_weights of ce and bce", at_least(0));
+  v.field("class_weights", c.class_weights, "with type: class_weights of ce and bce, such as auto", at_least(0));
   v.field("label_smoothing", c.label_smoothing, "with type: label_smoothing of ce and bce", between(0, 1));
   v.field("focal_gamma", c.focal_gamma, "with type: gamma of focal", at_least(0));
   v.field("dice_smooth", c.dice_smooth, "with type: smooth of dice", positive());

@@ -42,6 +42,9 @@ void check_terms(const LossConfig& config, bool multi_label) {
   TSR_CHECK_USAGE(!has_term<CrossEntropyConfig>(config) || !has_term<BinaryCrossEntropyConfig>(config),
                   "loss.terms has ce and bce; a model gives one logit for each class (ce) or one for both of two (bce): remove "
                   "one of them");
+  TSR_CHECK_USAGE(!multi_label || !has_term<OhemConfig>(config),
+                  "loss.terms has ohem, which ranks the pixels of an image by the probability of their one class; with "
+                  "data.labels.multi classes overlap: use focal, which lets hard pixels count more class by class");
   for (size_t i = 0; i < terms.size(); ++i) {
     for (size_t j = i + 1; j < terms.size(); ++j) {
       TSR_CHECK_USAGE(!differ_in_weight_only(terms[i], terms[j]),

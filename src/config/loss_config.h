@@ -20,7 +20,8 @@ void describe(V& v, LossConfig& c) {
       "twice where its options, not just its weight, differ. Default: [ce], with data.labels.multi [bce, dice]");
   v.field("aux_weight", c.aux_weight,
           "factor of the same loss on a model's auxiliary head; default: as the head's library trains it, 0.5 in torchvision's "
-          "layout, 0.4 in mmseg's",
+          "layout, 0.4 in mmseg's. With deep supervision: factor of each height of the decoder as a multiple of the one above, "
+          "0.5 by default as in nnU-Net; they add up to 1",
           at_least(0));
   v.aliases("terms", LossAliases{});
 }

@@ -52,10 +52,12 @@ TEST(LossConfig, PrintedTermsReadBack) {
 }
 
 TEST(LossConfig, MistakesNameWhatThereIs) {
-  expect_error("[ce, dise]", {"command line: loss.terms.1", "ce, bce, dice, focal", "did you mean 'dice'?"});
+  expect_error("[ce, dise]", {"command line: loss.terms.1", "ce, bce, dice, focal, tversky, lovasz, ohem, boundary_ce",
+                              "did you mean 'dice'?"});
   expect_error("[{dice: {smoth: 1}}]", {"loss.terms.0.dice.smoth", "did you mean 'smooth'?", "has: weight, smooth"});
   expect_error("[{dice: {smooth: 0}}]", {"loss.terms.0.dice.smooth expects a value above 0"});
-  expect_error("[{focal: {label_smoothing: 0.1}}]", {"loss.terms.0.focal.label_smoothing", "has: weight, gamma, mean"});
+  expect_error("[{focal: {label_smoothing: 0.1}}]",
+               {"loss.terms.0.focal.label_smoothing", "has: weight, gamma, class_weights, mean"});
   expect_error("[{ce: {}, dice: {}}]", {"one entry 'name: {options}'"});
   expect_error("[]", {"loss.terms is empty", "[ce, dice]"});
   expect_error("[bce, dice, ce]", {"loss.terms has ce and bce"});
@@ -64,6 +66,47 @@ TEST(LossConfig, MistakesNameWhatThereIs) {
 TEST(LossConfig, ATermComesTwiceOnlyWithOtherOptions) {
   EXPECT_NO_THROW(read("[ce, {ce: {class_weights: [1, 2]}}, {focal: {gamma: 1}}, {focal: {gamma: 3}}]"));
   expect_error("[{dice: {weight: 3}}, ce, dice]", {"loss.terms.0 and loss.terms.2 are both dice", "once, with weight 4"});
+}
+
+TEST(LossConfig, ClassWeightsAreNumbersOrAMethod) {
+  const auto weights = [](const std::string& text) {
+    return std::get<CrossEntropyConfig>(read("[{ce: {class_weights: " + text + "}}]").terms[0]).class_weights;
+  };
+  EXPECT_EQ(weights("[1, 2.5]"), (ClassWeights{1, 2.5}));
+  EXPECT_EQ(weights("auto"), weights("median_frequency"));
+  EXPECT_TRUE(weights("auto").to_be_counted());
+  EXPECT_FALSE(weights("[]").to_be_counted());
+  EXPECT_FALSE(weights("{inverse: {weights: [1, 2]}}").to_be_counted());
+  EXPECT_EQ(weights("{inverse: {weights: [1, 2]}}").values(), (std::vector<double>{1, 2}));
+  EXPECT_EQ(std::get<EffectiveNumber>(*weights("{effective_number: {beta: 0.9}}").method).beta, 0.9);
+  expect_error("[{ce: {class_weights: medain_frequency}}]",
+               {"loss.terms.0.ce.class_weights", "did you mean 'median_frequency'?"});
+  expect_error("[{ce: {class_weights: [1, -1]}}]", {"loss.terms.0.ce.class_weights.1"});
+  EXPECT_EQ(load_experiment("", {"loss.class_weights=auto"}).loss.terms, read("[{ce: {class_weights: auto}}]").terms);
+  const Experiment e = load_experiment("", {"loss.terms=[{ce: {class_weights: {effective_number: {beta: 0.5}}}}]"});
+  EXPECT_EQ(read_experiment(parse_config(experiment_yaml(e), "printed")).loss.terms, e.loss.terms);
+}
+
+TEST(LossConfig, HardPixelsHaveOneClassEach) {
+  try {
+    load_experiment("", {"data.labels.multi=true", "loss.terms=[bce, ohem]"});
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("use focal"), std::string::npos) << e.what();
+  }
+}
+
+TEST(LossConfig, DeepSupervisionSharesOneAmongTheHeights) {
+  const Experiment e = load_experiment("", {"model.unet.channels=[8, 8, 8, 8]", "model.unet.deep_supervision=2"});
+  EXPECT_EQ(e.loss.aux_weight, 0.5);
+  const std::vector<double> weights = output_weights(e, 2);  // nnU-Net's of three heights
+  EXPECT_DOUBLE_EQ(weights[0], 1 / 1.75);
+  EXPECT_DOUBLE_EQ(weights[1], 0.5 / 1.75);
+  EXPECT_DOUBLE_EQ(weights[2], 0.25 / 1.75);
+  EXPECT_EQ(output_weights(load_experiment("", {"model.name=pspnet"}), 1), (std::vector<double>{1, 0.4}));
+  EXPECT_THROW(load_experiment("", {"model.unet.channels=[8, 8]", "model.unet.deep_supervision=2"}), UsageError);
+  EXPECT_THROW(load_experiment("", {"model.unet.padding=valid", "model.unet.deep_supervision=1"}), UsageError);
+  EXPECT_THROW(load_experiment("", {"model.unet_resnet.deep_supervision=5"}), UsageError);
 }
 
 TEST(LossConfig, BceMakesTheModelGiveOneLogit) {

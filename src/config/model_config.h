@@ -37,6 +37,7 @@ struct UNetConfig {
   UpPath up = UpPath::kTransposed;
   Skips skips = Skips::kAll;
   double dropout = 0;
+  int64_t deep_supervision = 0;
   bool checkpoint = false;
 };
 template <class V>
@@ -51,6 +52,7 @@ void describe(V& v, UNetConfig& c) {
           "resize, then 3x3");
   v.field("skips", c.skips, "all heights are joined on the way up; inner: all but the first, as the COCO reference does");
   v.field("dropout", c.dropout, "of whole channels at the bottleneck", between(0, 0.99));
+  v.field("deep_supervision", c.deep_supervision, kDeepSupervisionHelp, at_least(0));
   v.field("checkpoint", c.checkpoint, "keep only the input of each block and compute the rest again in the backward pass");
 }
 
@@ -112,6 +114,13 @@ void describe(V& v, ModelConfig& c) {
   v.group("unet_resnet", c.unet_resnet, "for model unet_resnet");
   v.group("segmenter", c.segmenter, "for model segmenter");
   v.group("upernet_vit", c.upernet_vit, "for model upernet_vit");
+}
+
+// How many heights of the decoder have a loss of their own beside that of the top.
+inline int64_t supervised_heights(const ModelConfig& model) {
+  return model.name == "unet"          ? model.unet.deep_supervision
+         : model.name == "unet_resnet" ? model.unet_resnet.deep_supervision
+                                       : 0;
 }
 
 }  // namespace tessera

@@ -8,10 +8,10 @@
 
 namespace tessera {
 
-enum class OptimizerType { kSgd, kDecoupledSgd, kAdam, kAdamW, kLamb };
+enum class OptimizerType { kSgd, kDecoupledSgd, kAdam, kAdamW, kLamb, kLars, kLion };
 template <>
 struct EnumNames<OptimizerType> {
-  static constexpr std::array<std::string_view, 5> names = {"sgd", "decoupled_sgd", "adam", "adamw", "lamb"};
+  static constexpr std::array<std::string_view, 7> names = {"sgd", "decoupled_sgd", "adam", "adamw", "lamb", "lars", "lion"};
 };
 
 enum class LrScaling { kNone, kLinear, kSqrt };
@@ -31,6 +31,7 @@ struct OptimizerConfig {
   bool decay_norm_and_bias = false;
   std::vector<double> betas = {0.9, 0.999};
   double eps = 1e-8;
+  double trust_coefficient = 0.001;
   double head_lr_multiplier = 1.0;
   double layer_decay = 1;
   std::map<std::string, double> lr_multipliers;
@@ -41,19 +42,24 @@ void describe(V& v, OptimizerConfig& c) {
   v.field("type", c.type,
           "decoupled_sgd and adamw shrink the weights directly; sgd and adam add weight_decay * weight to the gradient; lamb: "
           "adamw whose steps are, tensor by tensor, as long as lr times the weights (biases and norm layers only with "
-          "decay_norm_and_bias)");
+          "decay_norm_and_bias); lars: sgd whose gradients are made trust_coefficient times as long as the weights, tensor by "
+          "tensor, with the same exceptions; lion: steps of lr in the direction of the sign, with adamw's decay");
   v.field("lr", c.lr, "learning rate for the global batch; the schedule starts from it", at_least(0));
   v.field("lr_scaling", c.lr_scaling,
           "linear: lr is for a batch of base_batch and grows with train.batch_size; sqrt: with its square root; none: lr is as "
           "written");
   v.field("base_batch", c.base_batch, "lr_scaling: the global batch that lr was chosen for", at_least(0));
-  v.field("momentum", c.momentum, "sgd, decoupled_sgd", between(0, 1));
+  v.field("momentum", c.momentum, "sgd, decoupled_sgd, lars", between(0, 1));
   v.field("nesterov", c.nesterov, "sgd, decoupled_sgd: look ahead along the momentum");
   v.field("weight_decay", c.weight_decay, "decoupled_sgd: share of a weight lost per step at the full lr, whatever that is",
           at_least(0));
   v.field("decay_norm_and_bias", c.decay_norm_and_bias, "let weight_decay act on biases and norm layers too");
-  v.field("betas", c.betas, "adam, adamw, lamb: decay of the two moments", between(0, 1));
-  v.field("eps", c.eps, "adam, adamw, lamb: added to the denominator", positive());
+  v.field("betas", c.betas,
+          "adam, adamw, lamb: decay of the two moments; lion: of what a step is made of and of the momentum, by default [0.9, "
+          "0.99]",
+          between(0, 1));
+  v.field("eps", c.eps, "adam, adamw, lamb, lars: added to the denominator", positive());
+  v.field("trust_coefficient", c.trust_coefficient, "lars: length of a gradient, as a share of the weights'", positive());
   v.field("head_lr_multiplier", c.head_lr_multiplier, "learning rate of everything but the backbone, as a multiple of lr",
           at_least(0));
   v.field("layer_decay", c.layer_decay,

@@ -121,12 +121,35 @@ void ConfigReader::read(const Node& node, const std::string& path, WindowSize& v
   value = size;
 }
 
+void ConfigReader::read(const Node& node, const std::string& path, MicroBatch& value, const Check& check) {
+  value = MicroBatch();
+  if (node.kind == Node::Kind::kScalar && node.scalar == "auto") return;
+  int64_t samples = 0;
+  if (node.kind != Node::Kind::kScalar || !parse_number(node, samples)) wrong(node, path, "auto, or a number of samples");
+  read(node, path, samples, check);
+  value = samples;
+}
+
 void ConfigReader::read(const Node& node, const std::string& path, Duration& value, const Check&) {
   if (node.kind != Node::Kind::kScalar) wrong(node, path, "a duration such as 25ep, 1000ba or 0.5dur");
   try {
     value = Duration::parse(node.scalar);
   } catch (const Error& e) {
     fail_usage("{}: {}: {}", node.origin.text(), path, e.what());
+  }
+}
+
+void ConfigReader::read(const Node& node, const std::string& path, ClassWeights& value, const Check& check) {
+  value = ClassWeights();
+  double number = 0;
+  if (node.kind == Node::Kind::kScalar && node.scalar == "auto") {
+    value.method = MedianFrequency{};
+  } else if (node.kind == Node::Kind::kList || parse_number(node, number) || node.scalar.find(',') != std::string::npos) {
+    read(node, path, value.given, check);
+  } else if (node.kind == Node::Kind::kScalar || node.kind == Node::Kind::kMap) {
+    read(node, path, value.method, check);
+  } else {
+    wrong(node, path, "auto, median_frequency, inverse, effective_number, or a list with a number for each class");
   }
 }
 

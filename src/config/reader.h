@@ -5,7 +5,9 @@
 #include <variant>
 #include <vector>
 
+#include "config/class_weights.h"
 #include "config/duration.h"
+#include "config/micro_batch.h"
 #include "config/node.h"
 #include "config/schema.h"
 #include "config/window_size.h"
@@ -65,7 +67,9 @@ class ConfigReader {
   static void read(const Node& node, const std::string& path, std::string& value, const Check&);
   static void read(const Node& node, const std::string& path, Size& value, const Check&);
   static void read(const Node& node, const std::string& path, WindowSize& value, const Check&);
+  static void read(const Node& node, const std::string& path, MicroBatch& value, const Check&);
   static void read(const Node& node, const std::string& path, Duration& value, const Check&);
+  static void read(const Node& node, const std::string& path, ClassWeights& value, const Check&);
 
   template <NamedEnum E>
   static void read(const Node& node, const std::string& path, E& value, const Check&) {

@@ -21,7 +21,7 @@ namespace tessera {
 // anywhere.
 //
 // Field types: bool, int64_t, uint64_t (seeds), double, std::string, Size, Duration, enums with EnumNames, std::vector and
-// std::optional of these, std::vector of tagged unions (transforms, loss terms), std::map<std::string, ...>.
+// std::optional of these, std::vector of tagged unions (transforms, loss terms), ClassWeights, std::map<std::string, ...>.
 
 // The allowed range of a number (of each number of a list).
 struct Check {

@@ -125,12 +125,18 @@ void describe(V& v, FcnConfig& c) {
   v.group("aux", c.aux, "auxiliary head");
 }
 
+inline constexpr const char* kDeepSupervisionHelp =
+    "how many heights of the decoder below the top one have a classifier and a loss of their own in training, at weights "
+    "that loss.aux_weight says; 0: none. nnU-Net has all but the lowest: one less than there are heights below the top";
+
 struct UNetResNetConfig {
   std::vector<int64_t> channels = {256, 128, 64, 32, 16};
+  int64_t deep_supervision = 0;
 };
 template <class V>
 void describe(V& v, UNetResNetConfig& c) {
   v.field("channels", c.channels, "of the five decoder blocks, deepest first", at_least(1));
+  v.field("deep_supervision", c.deep_supervision, kDeepSupervisionHelp, at_least(0));
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 
 #include "config/duration.h"
 #include "config/ema_config.h"
+#include "config/micro_batch.h"
 #include "config/schema.h"
 #include "config/window_size.h"
 #include "core/image.h"
@@ -31,7 +32,7 @@ void describe(V& v, MixConfig& c) {
 struct TrainConfig {
   Duration duration = Duration::epochs(30);
   int64_t batch_size = 16;
-  int64_t micro_batch = 0;
+  MicroBatch micro_batch;
   int64_t norm_group = 16;
   Precision precision = Precision::kFp32;
   uint64_t seed = 17;
@@ -49,8 +50,9 @@ void describe(V& v, TrainConfig& c) {
   v.field("duration", c.duration, "length of the run: 30ep, 20000ba");
   v.field("batch_size", c.batch_size, "global: samples per optimizer step over all devices", at_least(1));
   v.field("micro_batch", c.micro_batch,
-          "samples per forward pass of a rank, at least what a batch-norm group needs; changes memory, never the result; 0: "
-          "the whole batch, less when memory runs out",
+          "samples per forward pass of a rank, at least what a batch-norm group needs; changes memory, never the result; auto: "
+          "the whole batch, and where memory runs out as much as was measured to fit; 0: the whole batch, halved where memory "
+          "runs out",
           at_least(0));
   v.field("norm_group", c.norm_group, "samples that share batch-norm statistics, whatever the micro-batch or number of devices",
           at_least(1));

@@ -67,6 +67,14 @@ std::string ConfigWriter::text_of(const WindowSize& value) const {
   return value.automatic ? "auto" : text_of(static_cast<const Size&>(value));
 }
 
+std::string ConfigWriter::text_of(const MicroBatch& value) const {
+  return value.automatic ? "auto" : std::to_string(value.samples);
+}
+
+std::string ConfigWriter::text_of(const ClassWeights& value) const {
+  return value.method ? text_of(*value.method) : text_of(value.given);
+}
+
 std::string ConfigWriter::text_of(const std::map<int64_t, int64_t>& value) const {
   std::string all;
   for (const auto& [from, to] : value) all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", from, to);

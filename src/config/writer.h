@@ -5,7 +5,9 @@
 #include <variant>
 #include <vector>
 
+#include "config/class_weights.h"
 #include "config/duration.h"
+#include "config/micro_batch.h"
 #include "config/environment.h"
 #include "config/node.h"
 #include "config/schema.h"
@@ -79,7 +81,9 @@ class ConfigWriter {
   static std::string type_of(const std::string&) { return "text"; }
   static std::string type_of(const Size&) { return "size"; }
   static std::string type_of(const WindowSize&) { return "auto|size"; }
+  static std::string type_of(const MicroBatch&) { return "auto|whole number"; }
   static std::string type_of(const Duration&) { return "duration"; }
+  static std::string type_of(const ClassWeights&) { return "auto|" + type_of(WeightMethod{}) + "|list of number"; }
   static std::string type_of(const std::map<int64_t, int64_t>&) { return "table"; }
   static std::string type_of(const std::map<std::string, double>&) { return "table"; }
   static std::string type_of(const Node&) { return "group"; }
@@ -111,7 +115,9 @@ class ConfigWriter {
   std::string text_of(const std::string& value) const;
   std::string text_of(const Size& value) const;
   std::string text_of(const WindowSize& value) const;
+  std::string text_of(const MicroBatch& value) const;
   std::string text_of(const Duration& value) const { return value.text(); }
+  std::string text_of(const ClassWeights& value) const;
   std::string text_of(const std::map<int64_t, int64_t>& value) const;
   std::string text_of(const std::map<std::string, double>& value) const;
   template <NamedEnum E>

@@ -38,6 +38,7 @@ void install() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGUSR1, &action, nullptr);
   struct sigaction before {};
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
@@ -47,6 +48,10 @@ void install() {
 void catch_stop_signals() {
   static std::once_flag installed;
   std::call_once(installed, install);
+}
+
+int exit_code_of(int signal) {
+  return signal == SIGUSR1 ? kExitAgain : 128 + signal;
 }
 
 int stop_signal() {

@@ -2,8 +2,15 @@
 
 namespace tessera {
 
-// After the first call SIGINT and SIGTERM only leave a note, for the rest of the process: a run finishes its step, saves and
-// ends with 128 + signal. A closed terminal (SIGHUP, unless it is ignored as under nohup) is taken for SIGTERM. Another signal
+// The exit code of a run that was saved and is to be started again (sysexits.h: EX_TEMPFAIL): its time was up.
+inline constexpr int kExitAgain = 75;
+
+// The exit code of a run that was ended by a stop signal: 128 + signal, but kExitAgain for SIGUSR1, by which a scheduler says
+// that the time is nearly up.
+int exit_code_of(int signal);
+
+// After the first call SIGINT, SIGTERM and SIGUSR1 only leave a note, for the rest of the process: a run finishes its step, saves
+// and ends with exit_code_of(signal). A closed terminal (SIGHUP, unless it is ignored as under nohup) is taken for SIGTERM. Another signal
 // more than two seconds later ends the process at once. Further calls do nothing, and no run takes the note back: a signal that
 // comes between two runs stops the second one, and one that stopped a run stops those after it.
 void catch_stop_signals();

@@ -23,10 +23,11 @@ void finish(const c10::intrusive_ptr<c10d::Work>& work) {
   } catch (const std::exception& e) {
     const std::string text = e.what();
     const RankStatus& status = rank_status();
-    fail(
+    end_collective();
+    throw PeerLost(fmt::format(
         "the other ranks cannot be reached any more (collective {}, step {}, {}): one of them has ended, hangs or lost its "
         "network; its own log says why. {}",
-        status.collective.load(), status.step.load(), phase_name(status.phase), text.substr(0, text.find('\n')));
+        status.collective.load(), status.step.load(), phase_name(status.phase), text.substr(0, text.find('\n'))));
   }
   end_collective();
 }
@@ -91,14 +92,19 @@ at::Tensor Communicator::gather(const at::Tensor& piece) {
   std::vector<int64_t> sizes = piece.sizes().vec();
   sizes.insert(sizes.begin(), size_);
   at::Tensor all = at::empty(sizes, piece.options());
+  gather_into(all, piece.contiguous());
+  return all;
+}
+
+void Communicator::gather_into(at::Tensor& all, const at::Tensor& piece) {
+  check_contiguous(piece);
   if (alone()) {
     all[0].copy_(piece);
-    return all;
+    return;
   }
   std::vector<std::vector<at::Tensor>> outputs{all.unbind(0)};
-  std::vector<at::Tensor> inputs{piece.contiguous()};
+  std::vector<at::Tensor> inputs{piece};
   finish(backend_->allgather(outputs, inputs));
-  return all;
 }
 
 std::vector<std::string> Communicator::gather_text(const std::string& text) {
@@ -144,6 +150,14 @@ void Communicator::receive(at::Tensor tensor, int from) {
   check_contiguous(tensor);
   std::vector<at::Tensor> in{std::move(tensor)};
   finish(backend_->recv(in, from, kTag));
+}
+
+void Communicator::close() {
+  backend_.reset();
+}
+
+void Communicator::reopen(c10::intrusive_ptr<c10d::Backend> backend) {
+  backend_ = std::move(backend);
 }
 
 void Communicator::barrier() {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
+
 namespace c10d {
 class Backend;
 class Work;
@@ -32,6 +34,12 @@ class Exchange {
   c10::intrusive_ptr<c10d::Work> work_;
 };
 
+// A collective that cannot be finished: another rank has ended, hangs, has lost its network, or gave the collective up.
+class PeerLost : public Error {
+ public:
+  using Error::Error;
+};
+
 // A group of ranks that take part in the same collectives in the same order; see Note [Waiting for a peer]. Alone, every
 // collective is nothing. Not thread-safe.
 class Communicator {
@@ -52,8 +60,9 @@ class Communicator {
   void broadcast(at::Tensor tensor, int root = 0);
   Exchange begin_sum(at::Tensor tensor);  // not for a communicator that is alone
 
-  // Every rank's `piece`, in order of ranks: (size, ...).
+  // Every rank's `piece`, in order of ranks: (size, ...). gather_into takes the memory for it, contiguous as the piece.
   at::Tensor gather(const at::Tensor& piece);
+  void gather_into(at::Tensor& all, const at::Tensor& piece);
   std::vector<std::string> gather_text(const std::string& text);
 
   // Sends one tensor to `peer` and takes one of the same kind from it.
@@ -64,6 +73,10 @@ class Communicator {
   void receive(at::Tensor tensor, int from);
 
   void barrier();
+
+  // Ends what is under way, which whoever waits for this rank in it learns as PeerLost; then goes on with new connections.
+  void close();
+  void reopen(c10::intrusive_ptr<c10d::Backend> backend);
 
  private:
   void reduce(at::Tensor tensor, bool max);

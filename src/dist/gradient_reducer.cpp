@@ -91,7 +91,7 @@ void GradientReducer::gradient_ready(size_t place) {
 }
 
 void GradientReducer::send_complete() {
-  while (next_ < buckets_.size() && buckets_[next_].missing == 0) send(buckets_[next_++]);
+  for (; next_ < buckets_.size() && buckets_[next_].missing == 0; ++next_) send(buckets_[next_]);  // one that fails has not gone
 }
 
 void GradientReducer::send(Bucket& bucket) {
@@ -140,14 +140,31 @@ void GradientReducer::interrupt() {
   }
 }
 
+void GradientReducer::send_rest() {
+  const at::NoGradGuard no_grad;
+  if (interrupted_) {
+    for (size_t b = 0; b < next_; ++b) {
+      if (buckets_[b].kept.defined()) slice(buckets_[b]).copy_(buckets_[b].kept);
+    }
+  }
+  for (; next_ < buckets_.size(); ++next_) send(buckets_[next_]);
+}
+
+void GradientReducer::give_up() {
+  for (Bucket& bucket : buckets_) {
+    bucket.exchange.reset();
+    bucket.packed.reset();
+    bucket.kept.reset();
+  }
+  armed_ = interrupted_ = false;
+  next_ = 0;
+}
+
 void GradientReducer::finish() {
   const at::NoGradGuard no_grad;
   const double begin = monotonic_s();
   enter_phase(RankPhase::kReducing);
-  if (interrupted_) {
-    for (size_t b = 0; b < next_; ++b) slice(buckets_[b]).copy_(buckets_[b].kept);
-  }
-  while (next_ < buckets_.size()) send(buckets_[next_++]);
+  send_rest();
   for (Bucket& bucket : buckets_) {
     if (!bucket.kept.defined()) receive(bucket);
     bucket.kept.reset();

@@ -51,8 +51,14 @@ class GradientReducer {
   // `arm` does nothing, and `finish` puts the finished buckets back and sends the others.
   void interrupt();
 
-  // Sends what has not gone out and waits for everything. The arena then holds the same on all ranks.
+  // Sends what has not gone out.
+  void send_rest();
+
+  // The same, and waits for everything. The arena then holds the same on all ranks.
   void finish();
+
+  // Forgets the step, without a wait: the world meets again, and all gradients are computed again.
+  void give_up();
 
   void set_exchange(const DistConfig& config);  // other buckets or compression; between two steps
 

@@ -25,9 +25,13 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
   return c10::make_intrusive<c10d::ProcessGroupGloo>(store, spec.rank, spec.world_size, options);
 }
 
+// Each meeting has keys of its own.
 c10::intrusive_ptr<c10d::Backend> make_backend(const char* name, const c10::intrusive_ptr<c10d::Store>& store,
-                                               const RankSpec& spec, bool cuda, std::chrono::milliseconds timeout) {
-  const auto own = c10::make_intrusive<c10d::PrefixStore>(fmt::format("{}/{}", spec.generation, name), store);
+                                               const RankSpec& spec, int meeting, bool cuda,
+                                               std::chrono::milliseconds timeout) {
+  const std::string prefix = meeting == 0 ? fmt::format("{}/{}", spec.generation, name)
+                                          : fmt::format("{}/{}/{}", spec.generation, name, meeting);
+  const auto own = c10::make_intrusive<c10d::PrefixStore>(prefix, store);
   if (!cuda) return make_gloo(own, spec, timeout);
   TSR_CHECK(nccl != nullptr, "several GPUs need NCCL, which this build's CUDA plug-in does not have; use one GPU");
   return nccl(own, spec.rank, spec.world_size, timeout);
@@ -41,10 +45,31 @@ void register_nccl(BackendFactory factory) {
 
 World::World(RankSpec s, const c10::intrusive_ptr<c10d::Store>& store, bool cuda, std::chrono::seconds timeout)
     : spec(std::move(s)),
-      control(make_backend("control", store, spec, false, timeout), spec.rank, spec.world_size),
-      gradients(make_backend("gradients", store, spec, cuda, timeout), spec.rank, spec.world_size),
-      norms(make_backend("norms", store, spec, cuda, timeout), spec.rank, spec.world_size),
+      control(make_backend("control", store, spec, 0, false, timeout), spec.rank, spec.world_size),
+      gradients(make_backend("gradients", store, spec, 0, cuda, timeout), spec.rank, spec.world_size),
+      norms(make_backend("norms", store, spec, 0, cuda, timeout), spec.rank, spec.world_size),
+      cuda_(cuda),
+      timeout_(timeout),
       store_(store) {}
+
+std::string World::again_key() const {
+  return fmt::format("{}/again/{}", spec.generation, meetings_ + 1);
+}
+
+bool World::wants_to_meet_again() const {
+  return store_->check({again_key()});
+}
+
+// Gradients last: their collectives are the only ones that may still be under way, and only end when both sides are at them or
+// one of them is closed.
+void World::meet_again() {
+  store_->set(again_key(), std::vector<uint8_t>{1});
+  for (Communicator* communicator : {&control, &norms, &gradients}) communicator->close();
+  ++meetings_;
+  control.reopen(make_backend("control", store_, spec, meetings_, false, timeout_));
+  gradients.reopen(make_backend("gradients", store_, spec, meetings_, cuda_, timeout_));
+  norms.reopen(make_backend("norms", store_, spec, meetings_, cuda_, timeout_));
+}
 
 World::World() = default;
 World::~World() = default;

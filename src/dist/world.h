@@ -26,12 +26,28 @@ struct World {
   World(RankSpec s, const c10::intrusive_ptr<c10d::Store>& store, bool cuda, std::chrono::seconds timeout);
   ~World();
 
+  // Note [Meeting again]
+  // A rank that runs out of memory within a step that others take part in cannot finish their collectives, and a collective that
+  // failed is no place to agree on anything. So it leaves word in the ranks' store and closes its connections: the others'
+  // collectives fail, they find the word, close theirs in turn, and all make new ones. What was under way in the old ones is
+  // lost; all begin the step again. A rank that just ended left no word.
+
+  // Whether a rank asked for it; to be asked after PeerLost.
+  bool wants_to_meet_again() const;
+  // Collective: by the rank that cannot go on, and by all others once they know. No exchange of the old connections may be held.
+  void meet_again();
+
   int rank() const { return spec.rank; }
   int size() const { return spec.world_size; }
   bool alone() const { return spec.world_size == 1; }
   bool is_first() const { return spec.rank == 0; }
 
  private:
+  std::string again_key() const;
+
+  bool cuda_ = false;
+  std::chrono::seconds timeout_{0};
+  int meetings_ = 0;                       // after the first one
   c10::intrusive_ptr<c10d::Store> store_;  // the server of the store lives as long as rank 0's world
 };
 

@@ -86,6 +86,13 @@ IouReport EvalCounts::report() const {
   return counting_.multi_label ? make_multi_label_report(overlapping_) : pixels_.report();
 }
 
+ImageCounts EvalCounts::by_class() const {
+  if (counting_.multi_label) return image_counts(overlapping_, /*overlap=*/true);
+  const at::Tensor counts = pixels_.counts();
+  const std::span<const int64_t> confusion(counts.const_data_ptr<int64_t>(), static_cast<size_t>(counts.numel()));
+  return image_counts(class_counts(confusion, counting_.num_classes), /*overlap=*/false);
+}
+
 EvalResult EvalCounts::result() const {
   EvalResult result;
   const at::Tensor counts = pixels_.counts();

@@ -7,6 +7,7 @@
 #include "config/train_config.h"
 #include "infer/eval_result.h"
 #include "metric/confusion_matrix.h"
+#include "metric/image_counts.h"
 
 namespace tessera {
 
@@ -32,6 +33,7 @@ class EvalCounts {
 
   const ConfusionMatrix& pixels() const { return pixels_; }  // empty where classes overlap
   IouReport report() const;                                  // of pixels
+  ImageCounts by_class() const;                              // of pixels
 
   // Everything that follows from the counts; images, times and the like are left as they are made.
   EvalResult result() const;

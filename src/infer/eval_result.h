@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/image.h"
+#include "metric/image_counts.h"
 #include "metric/iou_report.h"
 #include "metric/object_counts.h"
 
@@ -14,6 +15,7 @@ struct ImageScore {
   int64_t index = 0;
   std::string id;
   double mean_iou = 0;  // over the classes present in this image
+  ImageCounts counts = {};
 };
 
 struct EvalResult {

@@ -1,12 +1,14 @@
 #include "infer/evaluator.h"
 
 #include <chrono>
+#include <optional>
 
 #include "core/cpu_budget.h"
 #include "infer/eval_groups.h"
 #include "infer/overlapped_counter.h"
 #include "infer/precision.h"
 #include "infer/shared_groups.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 
@@ -25,31 +27,35 @@ Evaluator::Evaluator(const Experiment& experiment, DatasetPtr dataset, World& wo
 EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(int64_t)>& progress) {
   const auto begin = std::chrono::steady_clock::now();
   const KeptCasts kept;
-  OverlappedCounter counter(counting_, predictor.device());
-  SharedGroups shared(world_, predictor, samples_.size(), block_);
-  const auto finish_counting = [&] { counter.wait(); };
-  EvalGroups groups(samples_, own_, quarantine_,
-                    {.block = block_,
-                     .threads = threads_,
-                     .device = predictor.device(),
-                     .on_sample = progress,
-                     .before_reload = finish_counting});
-
-  finish_alike(world_, [&] {
-    while (auto group = groups.next()) {
-      if (shared.takes(*group)) continue;
-      counter.add(std::move(group->truths), predictor.class_maps(group->images));
+  std::optional<OverlappedCounter> counter;
+  std::optional<SharedGroups> shared;
+  std::optional<EvalGroups> groups;
+  const auto count_own = [&] {
+    groups.reset();
+    shared.emplace(world_, predictor, samples_.size(), block_);
+    counter.emplace(counting_, predictor.device());
+    groups.emplace(samples_, own_, quarantine_,
+                   EvalGroupOptions{.block = block_,
+                                    .threads = threads_,
+                                    .device = predictor.device(),
+                                    .on_sample = progress,
+                                    .before_reload = [&] { counter->wait(); }});
+    while (auto group = groups->next()) {
+      if (shared->takes(*group)) continue;
+      counter->add(std::move(group->truths), predictor.class_maps(group->images));
     }
-    counter.wait();
-  });
-  while (auto turn = shared.next()) {
+    counter->wait();
+  };
+  // What does not fit is computed in smaller parts where the predictor can do that; elsewhere all is done again, once.
+  finish_alike(world_, [&] { make_with_kept_memory(count_own); });
+  while (auto turn = shared->next()) {
     std::vector<at::Tensor> maps = predictor.class_maps(turn->images, turn->team);
-    if (turn->team.leads()) counter.add(std::move(turn->truths), std::move(maps));
+    if (turn->team.leads()) counter->add(std::move(turn->truths), std::move(maps));
   }
-  counter.wait();
+  counter->wait();
 
-  EvalResult result = counter.result();
-  result.num_bad = groups.num_bad();
+  EvalResult result = counter->result();
+  result.num_bad = groups->num_bad();
   result.windows_for_memory = predictor.windows_for_memory();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;

@@ -45,7 +45,7 @@ void OverlappedCounter::count(Group& group) {
   for (size_t i = 0; i < images.size(); ++i) {
     total_.add(images[i]);
     const double iou = images[i].report().mean_iou_present;
-    if (std::isfinite(iou)) images_.push_back({group.truths[i].index, group.truths[i].id, iou});
+    if (std::isfinite(iou)) images_.push_back({group.truths[i].index, group.truths[i].id, iou, images[i].by_class()});
   }
   num_images_ += std::ssize(group.truths);
 }

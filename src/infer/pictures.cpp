@@ -89,15 +89,16 @@ Image stack_vertically(const std::vector<Image>& pictures, int gap) {
   return stacked;
 }
 
-Image draw_triptych(const Image& image, const LabelMap& labels, const LabelMap& prediction, const ClassTable& classes,
-                    int max_side) {
+Image draw_row(const Image& image, const LabelMap& labels, const std::vector<LabelMap>& predictions, const ClassTable& classes,
+               int max_side) {
   constexpr float kAlpha = 0.45F;
   const Image display = to_display(image);
   const Size size = fitted(display.size(), max_side);
   const Image small = resize_image(display, size);
-  return join_horizontally({small, draw_classes(small, resize_labels(labels, size), classes, kAlpha),
-                            draw_classes(small, resize_labels(prediction, size), classes, kAlpha)},
-                           4);
+  std::vector<Image> row{small, draw_classes(small, resize_labels(labels, size), classes, kAlpha)};
+  for (const LabelMap& prediction : predictions)
+    row.push_back(draw_classes(small, resize_labels(prediction, size), classes, kAlpha));
+  return join_horizontally(row, 4);
 }
 
 std::vector<DrawnPrediction> draw_extremes(const EvalResult& result, const Evaluator& evaluator, const Predictor& predictor,
@@ -117,7 +118,7 @@ std::vector<DrawnPrediction> draw_extremes(const EvalResult& result, const Evalu
     drawn.push_back(make_with_kept_memory([&]() -> DrawnPrediction {
       // Predictions at the original size are drawn on the original picture.
       const Image shown = at_original ? evaluator.samples().original(score.index).image : sample.image;
-      return {score.id, score.mean_iou, draw_triptych(shown, truth.labels, to_label_map(maps[0]), classes, kMaxSide)};
+      return {score.id, score.mean_iou, draw_row(shown, truth.labels, {to_label_map(maps[0])}, classes, kMaxSide)};
     }));
   }
   return drawn;

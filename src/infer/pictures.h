@@ -10,9 +10,9 @@ namespace tessera {
 // Row-normalised confusion matrix, label downwards, prediction across, dark blue to yellow; at least 4 pixels a class.
 Image draw_confusion(const std::vector<int64_t>& counts, int num_classes);
 
-// Image, label and prediction side by side, at most `max_side` high.
-Image draw_triptych(const Image& image, const LabelMap& labels, const LabelMap& prediction, const ClassTable& classes,
-                    int max_side);
+// Image, label and predictions side by side, at most `max_side` high.
+Image draw_row(const Image& image, const LabelMap& labels, const std::vector<LabelMap>& predictions, const ClassTable& classes,
+               int max_side);
 
 // RGB pictures next to or above one another, on a neutral ground.
 Image join_horizontally(const std::vector<Image>& pictures, int gap);

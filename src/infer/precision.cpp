@@ -34,9 +34,9 @@ KeptCasts::~KeptCasts() {
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
 }
 
-LossScaler::LossScaler(Precision precision, at::Device device) {
-  if (precision != Precision::kFp16) return;
-  numbers_ = at::empty({kLossScalingNumbers}, at::TensorOptions(device).dtype(at::kDouble));
+LossScaler::LossScaler(Precision precision, at::Device device)
+    : enabled_(precision == Precision::kFp16),
+      numbers_(at::empty({kLossScalingNumbers}, at::TensorOptions(device).dtype(at::kDouble))) {
   restore({});
 }
 
@@ -49,9 +49,20 @@ LossScaling LossScaler::read() const {
   return *reinterpret_cast<const LossScaling*>(numbers.const_data_ptr<double>());
 }
 
-void LossScaler::restore(const LossScaling& scaling) {
-  if (!enabled()) return;
-  numbers_.copy_(at::tensor({scaling.scale, scaling.good_steps, scaling.applied_steps, scaling.skipped_steps}, at::kDouble));
+void LossScaler::restore(const LossScaling& given) {
+  LossScaling scaling = given;
+  scaling.adapts = enabled_ ? 1 : 0;
+  if (!enabled_) scaling.scale = 1;
+  numbers_.copy_(at::tensor(
+      {scaling.scale, scaling.good_steps, scaling.applied_steps, scaling.skipped_steps, scaling.adapts, scaling.held},
+      at::kDouble));
+}
+
+void LossScaler::release() {
+  LossScaling scaling = read();
+  scaling.skipped_steps += scaling.held;
+  scaling.held = 0;
+  restore(scaling);
 }
 
 }  // namespace tessera

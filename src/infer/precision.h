@@ -36,17 +36,19 @@ class KeptCasts {
   KeptCasts& operator=(const KeptCasts&) = delete;
 };
 
-// Dynamic loss scaling for fp16, see Note [Loss scaling on the device]. For every other precision there is none.
+// Which steps may change the weights, and for fp16 the scale of the loss: see Note [Loss scaling on the device].
 class LossScaler {
  public:
   LossScaler(Precision precision, at::Device device);
-  bool enabled() const { return numbers_.defined(); }
-  const at::Tensor& numbers() const { return numbers_; }  // those of LossScaling on the device; undefined unless enabled
+  bool enabled() const { return enabled_; }               // fp16; else the scale is 1 and stays so
+  const at::Tensor& numbers() const { return numbers_; }  // those of LossScaling on the device
   at::Tensor scaled(const at::Tensor& loss) const;        // the same loss unless enabled
   LossScaling read() const;                               // waits for the device
   void restore(const LossScaling& scaling);
+  void release();  // a step that was held is left out: those after it count again; see Note [Held steps]
 
  private:
+  bool enabled_;
   at::Tensor numbers_;
 };
 

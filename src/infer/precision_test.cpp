@@ -33,6 +33,7 @@ TEST(KeptCasts, KeepsCastsOfWeightsUntilItsEnd) {
 TEST(LossScaler, IsThereForFp16OnlyAndKeepsItsNumbers) {
   const at::Tensor loss = torch::tensor(0.5F);
   EXPECT_FALSE(LossScaler(Precision::kBf16, at::kCPU).enabled());
+  EXPECT_EQ(LossScaler(Precision::kBf16, at::kCPU).read().scale, 1);
   EXPECT_TRUE(LossScaler(Precision::kBf16, at::kCPU).scaled(loss).equal(loss));
   LossScaler scaler(Precision::kFp16, at::kCPU);
   EXPECT_TRUE(scaler.scaled(loss).equal(torch::tensor(32768.0F)));
@@ -40,6 +41,16 @@ TEST(LossScaler, IsThereForFp16OnlyAndKeepsItsNumbers) {
   EXPECT_TRUE(scaler.scaled(loss).equal(torch::tensor(8.0F)));
   const LossScaling back = scaler.read();
   EXPECT_EQ(back.scale + back.good_steps + back.applied_steps + back.skipped_steps, 16 + 7 + 30 + 2);
+}
+
+TEST(LossScaler, AStepThatWasHeldCountsAsLeftOut) {
+  LossScaler scaler(Precision::kFp32, at::kCPU);
+  scaler.restore({.applied_steps = 30, .skipped_steps = 2, .held = 1});
+  scaler.release();
+  const LossScaling now = scaler.read();
+  EXPECT_EQ(now.held, 0);
+  EXPECT_EQ(now.skipped_steps, 3);
+  EXPECT_EQ(now.applied_steps, 30);
 }
 
 }  // namespace

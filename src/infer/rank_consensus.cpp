@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "core/json_text.h"
+#include "infer/image_scores.h"
+#include "infer/too_large.h"
 #include "metric/multi_label_counts.h"
 
 namespace tessera {
@@ -25,15 +27,9 @@ void sum_over_ranks(World& world, std::vector<Counts>& counts) {
 
 int max_over_ranks(World& world, int own) {
   if (world.alone()) return own;
-  at::Tensor largest = at::scalar_tensor(own, at::kLong);
+  at::Tensor largest = make_with_kept_memory([&] { return at::scalar_tensor(own, at::kLong); });
   world.control.max(largest);
   return static_cast<int>(largest.item<int64_t>());
-}
-
-double total_of(World& world, const at::Tensor& share) {
-  at::Tensor total = share.detach().to(at::kDouble).clone();
-  world.gradients.sum(total);
-  return total.item<double>();
 }
 
 TrainState state_of_first(World& world, const TrainState& state) {
@@ -58,10 +54,10 @@ EvalResult merged(World& world, EvalResult part, int num_classes) {
   world.control.sum(images);
 
   nlohmann::json scores = nlohmann::json::array();
-  for (const ImageScore& score : part.images) scores.push_back({score.index, score.id, score.mean_iou});
+  for (const ImageScore& score : part.images) scores.push_back(to_json(score));
   EvalResult whole;
   for (const std::string& text : world.control.gather_text(json_text(scores))) {
-    for (const auto& score : nlohmann::json::parse(text)) whole.images.push_back({score.at(0), score.at(1), score.at(2)});
+    for (const auto& score : nlohmann::json::parse(text)) whole.images.push_back(image_score_from_json(score));
   }
   std::sort(whole.images.begin(), whole.images.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
   for (const std::string& windows : world.control.gather_text(part.windows_for_memory)) {

@@ -15,9 +15,6 @@ namespace tessera {
 // The largest number that any rank gives: the strongest stop signal, or 1 where something is true on one of them.
 int max_over_ranks(World& world, int own);
 
-// The sum over ranks of a scalar tensor on the device of the model.
-double total_of(World& world, const at::Tensor& share);
-
 // Rank 0's state, on all ranks.
 TrainState state_of_first(World& world, const TrainState& state);
 

@@ -72,7 +72,7 @@ ClassTable classes_of_data(const DataConfig& data) {
 }
 
 bool is_auxiliary(const std::string& name) {
-  return name.starts_with("auxiliary_head.") || name.starts_with("aux_classifier.");
+  return name.starts_with("auxiliary_head.") || name.starts_with("aux_classifier.") || name.starts_with("supervision");
 }
 
 void refuse_random_weights(const MatchReport& report, const std::string& file, int num_classes) {

@@ -2,48 +2,20 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "core/image.h"
 #include "kernels/loss/upsample_loss.h"
 
 namespace tessera {
 
-namespace {
-
-// Weights such as one over a class's count of pixels would leave nothing of half-precision gradients. So all are multiplied by
-// two to this power, and so is what the sum is divided by: the largest becomes 1 to 2, and no bit of a result changes.
-int exponent_to_one(const std::vector<double>& weights) {
-  const double largest = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
-  return largest > 0 && std::isfinite(largest) ? -std::ilogb(largest) : 0;
-}
-
-at::Tensor near_one(std::vector<double> weights) {
-  if (weights.empty()) return {};
-  const int exponent = exponent_to_one(weights);
-  for (double& weight : weights) weight = std::ldexp(weight, exponent);
-  return at::tensor(weights, at::kDouble);
-}
-
-}  // namespace
-
-CrossEntropyTerm::CrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing, LossMean mean)
-    : class_weights_(near_one(class_weights)),
-      label_smoothing_(label_smoothing),
-      weight_scale_(std::ldexp(1.0, exponent_to_one(class_weights))),
-      mean_(mean) {}
-
-at::Tensor CrossEntropyTerm::divisor(const LossContext& context, const at::Tensor& class_weights) const {
-  if (mean_ == LossMean::kAll) return context.all_pixels() * weight_scale_;
-  const at::Tensor weight = class_weights.defined() ? (class_weights * context.sums).sum() : context.sums.sum();
-  // Without labelled pixels the sum is 0; dividing by 1 keeps value and gradient 0.
-  return weight.masked_fill(weight.eq(0), 1.0);
-}
+CrossEntropyTerm::CrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing, LossMean mean,
+                                   PixelWeights pixel_weights)
+    : mean_(class_weights, mean), label_smoothing_(label_smoothing), pixel_weights_(std::move(pixel_weights)) {}
 
 at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
-  const at::Tensor weights = class_weights_.on(context.sums.device());
-  const at::Tensor total = divisor(context, weights);
+  const at::Tensor weights = mean_.class_weights(context.sums.device());
+  const at::Tensor total = mean_.divisor(context);
   if (scores.fused_classifier().defined()) {
     CrossEntropyOptions options;
     options.class_weights = weights;
@@ -53,8 +25,12 @@ at::Tensor CrossEntropyTerm::value(const PixelScores& scores, const LossContext&
   return sum(scores, weights) / total;
 }
 
+at::Tensor CrossEntropyTerm::weighted(const at::Tensor& values, const at::Tensor& labels) const {
+  return pixel_weights_ ? values * pixel_weights_(labels).to(values.scalar_type()) : values;
+}
+
 at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& class_weights) const {
-  if (scores.fused()) {
+  if (scores.fused() && !pixel_weights_) {
     CrossEntropyOptions options;
     options.class_weights = class_weights;
     options.label_smoothing = label_smoothing_;
@@ -65,13 +41,14 @@ at::Tensor CrossEntropyTerm::sum(const PixelScores& scores, const at::Tensor& cl
   const at::Tensor& log_probs = scores.log_probs();
   const at::Tensor weights = class_weights.defined() ? class_weights.to(log_probs.scalar_type()) : at::Tensor();
   // Per pixel rather than summed by nll_loss2d: its sums use atomics on a GPU, so the value would change from run to run.
-  const at::Tensor at_label = scores.sum(
-      [&](const at::Tensor& labels) { return at::nll_loss2d(log_probs, labels, weights, at::Reduction::None, kIgnoreLabel); });
+  const at::Tensor at_label = scores.sum([&](const at::Tensor& labels) {
+    return weighted(at::nll_loss2d(log_probs, labels, weights, at::Reduction::None, kIgnoreLabel), labels);
+  });
   if (label_smoothing_ == 0) return at_label;
-  const at::Tensor weighted = weights.defined() ? log_probs * weights.view({1, -1, 1, 1}) : log_probs;
-  const at::Tensor all_classes = weighted.sum(1).neg();
-  const at::Tensor spread =
-      scores.sum([&](const at::Tensor& labels) { return all_classes.masked_fill(labels.eq(kIgnoreLabel), 0.0); });
+  const at::Tensor by_class = weights.defined() ? log_probs * weights.view({1, -1, 1, 1}) : log_probs;
+  const at::Tensor all_classes = by_class.sum(1).neg();
+  const at::Tensor spread = scores.sum(
+      [&](const at::Tensor& labels) { return weighted(all_classes.masked_fill(labels.eq(kIgnoreLabel), 0.0), labels); });
   const double even = label_smoothing_ / static_cast<double>(log_probs.size(1));
   return (1 - label_smoothing_) * at_label + even * spread;
 }

@@ -8,22 +8,52 @@
 #include "loss/cross_entropy.h"
 #include "loss/dice.h"
 #include "loss/focal.h"
+#include "loss/lovasz.h"
 #include "loss/multi_label.h"
+#include "loss/ohem.h"
+#include "loss/tversky.h"
 
 namespace tessera {
 namespace {
 
+std::unique_ptr<LossTerm> cross_entropy(const CrossEntropyConfig& options, LogitKind logits, PixelWeights pixel_weights) {
+  const std::vector<double>& class_weights = options.class_weights.values();
+  if (logits == LogitKind::kMultiLabel)
+    return std::make_unique<SigmoidCrossEntropyTerm>(class_weights, options.label_smoothing, options.mean,
+                                                     std::move(pixel_weights));
+  return std::make_unique<CrossEntropyTerm>(class_weights, options.label_smoothing, options.mean, std::move(pixel_weights));
+}
+
+// Classes before this one take no part in a loss of overlaps.
+int first_class(LogitKind logits) {
+  return logits == LogitKind::kBinary ? 1 : 0;
+}
+
 // One for each kind of options, bce having those of ce: where one is missing, make_loss does not compile.
 std::unique_ptr<LossTerm> make_term(const CrossEntropyConfig& options, LogitKind logits) {
-  if (logits == LogitKind::kMultiLabel)
-    return std::make_unique<SigmoidCrossEntropyTerm>(options.class_weights, options.label_smoothing, options.mean);
-  return std::make_unique<CrossEntropyTerm>(options.class_weights, options.label_smoothing, options.mean);
+  return cross_entropy(options, logits, {});
+}
+std::unique_ptr<LossTerm> make_term(const BoundaryCrossEntropyConfig& options, LogitKind logits) {
+  return cross_entropy(options, logits, boundary_weights(options.boost, options.sigma));
 }
 std::unique_ptr<LossTerm> make_term(const DiceConfig& options, LogitKind logits) {
-  return std::make_unique<DiceTerm>(options.smooth, logits == LogitKind::kBinary ? 1 : 0, logits == LogitKind::kMultiLabel);
+  return std::make_unique<DiceTerm>(options.smooth, first_class(logits), logits == LogitKind::kMultiLabel);
+}
+std::unique_ptr<LossTerm> make_term(const TverskyConfig& options, LogitKind logits) {
+  return std::make_unique<TverskyTerm>(options, first_class(logits), logits == LogitKind::kMultiLabel);
+}
+std::unique_ptr<LossTerm> make_term(const OhemConfig& options, LogitKind) {
+  return std::make_unique<OhemTerm>(options);
+}
+std::unique_ptr<LossTerm> make_term(const LovaszConfig& options, LogitKind logits) {
+  const LovaszForm form = logits == LogitKind::kSoftmax  ? LovaszForm::kSoftmax
+                          : logits == LogitKind::kBinary ? LovaszForm::kHinge
+                                                         : LovaszForm::kMultiHinge;
+  return std::make_unique<LovaszTerm>(form, options.absent_classes);
 }
 std::unique_ptr<LossTerm> make_term(const FocalConfig& options, LogitKind logits) {
-  return std::make_unique<FocalTerm>(options.gamma, options.mean, logits == LogitKind::kMultiLabel);
+  return std::make_unique<FocalTerm>(options.gamma, options.mean, logits == LogitKind::kMultiLabel,
+                                     options.class_weights.values());
 }
 
 // The weighted sum of some terms over scores made once.
@@ -127,7 +157,11 @@ void check_classes(const LossConfig& config, int num_classes, LogitKind logits) 
     std::visit(
         [&](const auto& options) {
           if constexpr (requires { options.class_weights; }) {
-            const size_t count = options.class_weights.size();
+            TSR_CHECK(!options.class_weights.to_be_counted(),
+                      "the weights of classes in loss.terms.{}.{} are still to be found in the labels (Note [Class weights "
+                      "from the data])",
+                      i, options.kName);
+            const size_t count = options.class_weights.values().size();
             TSR_CHECK_USAGE(count == 0 || count == static_cast<size_t>(num_classes),
                             "expected {} class_weights in loss.terms.{}.{}, one per class, got {}", num_classes, i,
                             options.kName, count);

@@ -22,10 +22,11 @@ namespace tessera {
 //     loss->micro_loss(logits, targets, context).value.backward();
 //
 // The values then add up to the loss of the global batch and the gradients to its gradient. Cross entropy divides by counts
-// of labels, which are known before any forward pass. Dice is a ratio of sums over predictions, so it is replaced by its
-// linearisation at the global sums: the same gradient, and additive. Each term that needs such sums has its own part of
-// them. One micro-batch per rank needs no second forward pass: its logits serve both loops. A model's auxiliary logits have
-// sums of their own: copy the context for each output.
+// of labels, which are known before any forward pass. Dice and Tversky are ratios of sums over predictions, so they are
+// replaced by their linearisation at the global sums: the same gradient, and additive. OHEM divides by the number of hard
+// pixels, a sum over predictions too; which pixels are hard, and the order in which Lovasz takes them, are questions within an
+// image. Each term that needs such sums has its own part of them. One micro-batch per rank needs no second forward pass: its
+// logits serve both loops. A model's auxiliary logits have sums of their own: copy the context for each output.
 
 // Sums over the labels, and where needed the predictions, of the global batch.
 struct LossContext {

@@ -3,8 +3,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include "core/image.h"
 #include "loss/loss.h"
+#include "loss/pixel_weights.h"
 #include "support/derivative.h"
 #include "support/loss_inputs.h"
 
@@ -36,6 +41,14 @@ Case case_of(const char* name, const std::vector<LossTermConfig>& terms, int num
   return {name, config, num_classes};
 }
 
+BoundaryCrossEntropyConfig boundary_of(const CrossEntropyConfig& rules, double boost, double sigma) {
+  BoundaryCrossEntropyConfig config;
+  static_cast<CrossEntropyConfig&>(config) = rules;
+  config.boost = boost;
+  config.sigma = sigma;
+  return config;
+}
+
 std::vector<Case> cases() {
   const CrossEntropyConfig ce, weighted{.class_weights = {1, 2, 0.5, 3, 1.5}, .label_smoothing = 0.1};
   const BinaryCrossEntropyConfig bce, smoothed{{.label_smoothing = 0.1}};
@@ -52,7 +65,18 @@ std::vector<Case> cases() {
                   {CrossEntropyConfig{.weight = 0.7, .class_weights = {1, 2, 0.5, 3, 1.5}, .label_smoothing = 0.1},
                    DiceConfig{.weight = 1.3, .smooth = 1}, FocalConfig{.weight = 0.5, .gamma = 1.5}}),
           case_of("dice, ce, dice", {DiceConfig{.weight = 0.6, .smooth = 1}, ce, DiceConfig{.weight = 2.5}}),
-          case_of("focal, bce, dice", {focal, BinaryCrossEntropyConfig{{.weight = 0.2}}, dice}, 2)};
+          case_of("focal, bce, dice", {focal, BinaryCrossEntropyConfig{{.weight = 0.2}}, dice}, 2),
+          case_of("weighted focal", {FocalConfig{.class_weights = {1, 2, 0.5, 3, 1.5}}}),
+          case_of("tversky", {TverskyConfig{}}),
+          case_of("focal tversky of one logit", {bce, TverskyConfig{.gamma = 0.75, .smooth = 1}}, 2),
+          case_of("lovasz", {LovaszConfig{}}),
+          case_of("lovasz of all classes", {LovaszConfig{.absent_classes = true}}),
+          case_of("lovasz hinge", {bce, LovaszConfig{}}, 2),
+          case_of("ohem", {OhemConfig{.threshold = 0.4, .min_kept = 0.2}}),
+          case_of("ohem of all pixels", {OhemConfig{.min_kept = 3, .mean = OhemMean::kAll}}),
+          case_of("weighted ohem, ohem", {OhemConfig{.min_kept = 4, .class_weights = {1, 2, 0.5, 3, 1.5}}, OhemConfig{}}),
+          case_of("boundary_ce", {boundary_of(weighted, 4, 0.5)}),
+          case_of("boundary_ce of one logit", {boundary_of(smoothed, 2, 0.7), bce}, 2)};
 }
 
 // Of a model with two heads, the second at another resolution.
@@ -110,11 +134,42 @@ at::Tensor one_hot(const at::Tensor& labels, int num_classes) {
          index.ne(kIgnoreLabel).unsqueeze(1);
 }
 
+// The Jaccard loss of a class when the pixels with the largest errors, `wrong`, are predicted wrongly.
+double jaccard_loss(const std::vector<bool>& truth, const std::vector<size_t>& wrong) {
+  std::vector<bool> predicted = truth;
+  for (const size_t i : wrong) predicted[i] = !predicted[i];
+  double both = 0, either = 0;
+  for (size_t i = 0; i < truth.size(); ++i) {
+    both += truth[i] && predicted[i] ? 1 : 0;
+    either += truth[i] || predicted[i] ? 1 : 0;
+  }
+  return either > 0 ? 1 - both / either : 0;
+}
+
+// The Lovasz extension by its definition: each error times what its pixel adds to the Jaccard loss. relu: the hinge.
+at::Tensor lovasz_extension(const at::Tensor& errors, const std::vector<bool>& truth, bool relu) {
+  std::vector<size_t> order(truth.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return errors[static_cast<int64_t>(a)].item<double>() > errors[static_cast<int64_t>(b)].item<double>();
+  });
+  at::Tensor total = at::zeros({}, at::kDouble);
+  std::vector<size_t> wrong;
+  for (const size_t i : order) {
+    const double before = jaccard_loss(truth, wrong);
+    wrong.push_back(i);
+    const at::Tensor error = errors[static_cast<int64_t>(i)];
+    total = total + (relu ? error.relu() : error) * (jaccard_loss(truth, wrong) - before);
+  }
+  return total;
+}
+
 // The formulas of the terms, from vectors of targets.
 class Formulas {
  public:
-  Formulas(const Case& c, const at::Tensor& logits, const Targets& targets) : num_classes_(c.num_classes) {
+  Formulas(const Case& c, const at::Tensor& logits, const Targets& targets) : num_classes_(c.num_classes), targets_(targets) {
     const at::Tensor full = at::upsample_bilinear2d(logits, targets.labels.sizes().slice(1), false);
+    full_ = full;
     binary_ = full.size(1) == 1;
     log_p_ = at::log_softmax(binary_ ? at::cat({at::zeros_like(full), full}, 1) : full, 1);
     p_ = log_p_.exp();
@@ -127,22 +182,106 @@ class Formulas {
   }
 
   at::Tensor value(const CrossEntropyConfig& o) const {
-    const at::Tensor weights = o.class_weights.empty() ? at::ones({1, 1, 1, 1}, at::kDouble)
-                                                       : at::tensor(o.class_weights, at::kDouble).view({1, -1, 1, 1});
+    const at::Tensor weights = weights_of(o.class_weights);
     const at::Tensor smooth =
         (1 - o.label_smoothing) * target_ + o.label_smoothing / static_cast<double>(num_classes_) * labelled_;
     return (smooth * weights * -log_p_).sum() / (target_ * weights).sum();
   }
-  at::Tensor value(const FocalConfig& o) const { return (target_ * (1 - p_).pow(o.gamma) * -log_p_).sum() / target_.sum(); }
+  at::Tensor value(const FocalConfig& o) const {
+    const at::Tensor weights = weights_of(o.class_weights);
+    return (target_ * weights * (1 - p_).pow(o.gamma) * -log_p_).sum() / (target_ * weights).sum();
+  }
   at::Tensor value(const DiceConfig& o) const {
     const at::Tensor truth = target_.sum({0, 2, 3}), match = (p_ * target_).sum({0, 2, 3}),
                      predicted = (p_ * labelled_).sum({0, 2, 3});
     const at::Tensor dice = 1 - (2 * match + o.smooth) / (truth + predicted + o.smooth);
     return binary_ ? dice[1] : dice.masked_select(truth.gt(0)).mean();
   }
+  at::Tensor value(const TverskyConfig& o) const {
+    const at::Tensor truth = target_.sum({0, 2, 3}), match = (p_ * target_).sum({0, 2, 3}),
+                     predicted = (p_ * labelled_).sum({0, 2, 3});
+    const at::Tensor index = (match + o.smooth) / (match + o.alpha * (predicted - match) + o.beta * (truth - match) + o.smooth);
+    const at::Tensor loss = (1 - index).pow(o.gamma);
+    return binary_ ? loss[1] : loss.masked_select(truth.gt(0)).mean();
+  }
+  at::Tensor value(const LovaszConfig& o) const {
+    at::Tensor total = at::zeros({}, at::kDouble);
+    each_image([&](int64_t n, const at::Tensor& labels, double weight) { total = total + weight * lovasz(o, n, labels); });
+    return total / targets_.labels.size(0);
+  }
+  at::Tensor value(const OhemConfig& o) const {
+    at::Tensor sum = at::zeros({}, at::kDouble);
+    double count = 0;
+    const at::Tensor weights = weights_of(o.class_weights).flatten();
+    each_image([&](int64_t n, const at::Tensor& labels, double weight) {
+      std::vector<std::pair<double, int64_t>> pixels;
+      for (int64_t i = 0; i < labels.numel(); ++i) {
+        if (labels[i].item<int>() >= 0) pixels.emplace_back(p_[n].flatten(1)[labels[i].item<int>()][i].item<double>(), i);
+      }
+      std::sort(pixels.begin(), pixels.end());
+      const auto kept = std::llround(o.min_kept < 1 ? o.min_kept * static_cast<double>(labels.numel()) : o.min_kept);
+      for (size_t rank = 0; rank < pixels.size(); ++rank) {
+        const auto& [p, i] = pixels[rank];
+        if (p >= o.threshold && static_cast<int64_t>(rank) >= kept) continue;
+        const int label = labels[i].item<int>();
+        const double own = weight * weights[weights.numel() > 1 ? label : 0].item<double>();
+        sum = sum - own * log_p_[n].flatten(1)[label][i];
+        count += own;
+      }
+    });
+    return sum / (o.mean == OhemMean::kAll ? static_cast<double>(targets_.labels.numel()) : count);
+  }
+  at::Tensor value(const BoundaryCrossEntropyConfig& o) const {
+    const auto boundary = boundary_weights(o.boost, o.sigma);  // compared with scipy's distances elsewhere
+    at::Tensor near = one_hot(targets_.labels, num_classes_) * boundary(targets_.labels).unsqueeze(1);
+    if (targets_.mixed()) {
+      const at::Tensor weight = targets_.mix_weight.view({-1, 1, 1, 1});
+      near = weight * near + (1 - weight) * one_hot(targets_.other, num_classes_) * boundary(targets_.other).unsqueeze(1);
+    }
+    const at::Tensor weights = weights_of(o.class_weights);
+    const at::Tensor smooth =
+        (1 - o.label_smoothing) * near + o.label_smoothing / static_cast<double>(num_classes_) * near.sum(1, true);
+    return (smooth * weights * -log_p_).sum() / (target_ * weights).sum();
+  }
 
  private:
+  static at::Tensor weights_of(const ClassWeights& weights) {
+    if (weights.values().empty()) return at::ones({1, 1, 1, 1}, at::kDouble);
+    return at::tensor(weights.values(), at::kDouble).view({1, -1, 1, 1});
+  }
+
+  // Calls work(image, its labels as a row, the weight they have).
+  template <class Work>
+  void each_image(const Work& work) const {
+    for (int64_t n = 0; n < targets_.labels.size(0); ++n) {
+      const double weight = targets_.mixed() ? targets_.mix_weight[n].item<double>() : 1;
+      work(n, targets_.labels[n].flatten(), weight);
+      if (targets_.mixed()) work(n, targets_.other[n].flatten(), 1 - weight);
+    }
+  }
+
+  at::Tensor lovasz(const LovaszConfig& o, int64_t n, const at::Tensor& labels) const {
+    const at::Tensor places = labels.ne(kIgnoreLabel).nonzero().flatten();
+    at::Tensor total = at::zeros({}, at::kDouble);
+    int64_t count = 0;
+    for (int k = binary_ ? 1 : 0; k < num_classes_; ++k) {
+      std::vector<bool> truth;
+      for (int64_t i = 0; i < places.numel(); ++i) truth.push_back(labels[places[i].item<int64_t>()].item<int>() == k);
+      const bool seen = std::find(truth.begin(), truth.end(), true) != truth.end();
+      if (!seen && !binary_ && !o.absent_classes) continue;
+      ++count;
+      if (truth.empty()) continue;
+      const at::Tensor own = labels.index_select(0, places).eq(k).to(at::kDouble);
+      const at::Tensor scores = (binary_ ? full_[n][0] : p_[n][k]).flatten().index_select(0, places);
+      const at::Tensor errors = binary_ ? 1 - scores * (2 * own - 1) : (own - scores).abs();
+      total = total + lovasz_extension(errors, truth, binary_);
+    }
+    return total / std::max<int64_t>(count, 1);
+  }
+
   int num_classes_;
+  Targets targets_;
+  at::Tensor full_;
   bool binary_;
   at::Tensor log_p_, p_, target_, labelled_;  // (N, K, H, W); labelled_ (N, 1, H, W)
 };
@@ -220,7 +359,11 @@ TEST(MixedLoss, DividesByPartsOfAPixel) {
     few.other[1][0][0] = 1;
     Targets whole(few.other);
     const auto loss = make_loss(c.config, c.num_classes);
-    if (loss->needs_prediction_sums()) continue;  // Dice is no mean over pixels
+    const auto counts_all = [](const LossTermConfig& term) {
+      return std::holds_alternative<LovaszConfig>(term) || std::holds_alternative<OhemConfig>(term);
+    };
+    if (loss->needs_prediction_sums() || std::any_of(c.config.terms.begin(), c.config.terms.end(), counts_all))
+      continue;  // Dice is no mean over pixels, and others are one over all pixels or images
     EXPECT_NEAR(run_step(*loss, c.logits(), few, 2).value, run_step(*loss, c.logits(), whole, 2).value, kTolerance) << c.name;
   }
 }

@@ -3,31 +3,30 @@
 #include <ATen/ATen.h>
 
 #include <numeric>
+#include <utility>
 
 #include "core/image.h"
 
 namespace tessera {
 namespace {
 
-// (N, K, H, W) of `type`: 1 where a pixel has the class, else 0. An ignored pixel has them all.
+at::Tensor ignored_pixels(const at::Tensor& labels) {  // (N, 1, H, W)
+  return labels.eq(kIgnoreLabel).unsqueeze(1);
+}
+
+}  // namespace
+
 at::Tensor class_targets(const at::Tensor& labels, int64_t num_classes, at::ScalarType type) {
   const at::Tensor bits = at::arange(num_classes, labels.options()).view({1, -1, 1, 1});
   return at::bitwise_and(at::bitwise_right_shift(labels.unsqueeze(1), bits), 1).to(type);
 }
 
-at::Tensor ignored_pixels(const at::Tensor& labels) {  // (N, 1, H, W)
-  return labels.eq(kIgnoreLabel).unsqueeze(1);
-}
-
-// Weights that are all 0 stay so: then nothing is learned, rather than NaN.
-at::Tensor shares_of(std::vector<double> weights) {
+at::Tensor class_shares(std::vector<double> weights) {
   if (weights.empty()) return {};
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (double& weight : weights) weight /= sum > 0 ? sum : 1;
   return at::tensor(weights, at::kDouble);
 }
-
-}  // namespace
 
 at::Tensor count_class_bits(const Targets& targets, int num_classes) {
   const auto of_images = [&](const at::Tensor& labels, const at::Tensor& weight) {
@@ -60,12 +59,17 @@ at::Tensor sigmoid_sums(const PixelScores& scores) {
 }
 
 SigmoidCrossEntropyTerm::SigmoidCrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing,
-                                                 LossMean mean)
-    : class_weights_(shares_of(class_weights)), label_smoothing_(label_smoothing), mean_(mean) {}
+                                                 LossMean mean, PixelWeights pixel_weights)
+    : class_weights_(class_shares(class_weights)),
+      label_smoothing_(label_smoothing),
+      mean_(mean),
+      pixel_weights_(std::move(pixel_weights)) {}
 
 at::Tensor SigmoidCrossEntropyTerm::value(const PixelScores& scores, const LossContext& context) const {
-  const at::Tensor sums =
-      scores.class_sums([&](const at::Tensor& labels) { return sigmoid_nll(scores.full_logits(), labels, label_smoothing_); });
+  const at::Tensor sums = scores.class_sums([&](const at::Tensor& labels) {
+    const at::Tensor nll = sigmoid_nll(scores.full_logits(), labels, label_smoothing_);
+    return pixel_weights_ ? nll * pixel_weights_(labels).to(nll.scalar_type()).unsqueeze(1) : nll;
+  });
   const at::Tensor weights = class_weights_.on(sums.device());
   const at::Tensor of_classes = weights.defined() ? (weights * sums).sum() : sums.mean();
   return of_classes / (mean_ == LossMean::kAll ? context.all_pixels() : context.divisor());

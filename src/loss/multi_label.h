@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "loss/loss_term.h"
+#include "loss/pixel_weights.h"
 #include "tensor/constant.h"
 
 namespace tessera {
@@ -12,6 +13,13 @@ namespace tessera {
 // (num_classes + 1) float64: how many pixels have each class, then how many are labelled; where mixed by their weights.
 at::Tensor count_class_bits(const Targets& targets, int num_classes);
 
+// (N, K, H, W) of `type`: 1 where a pixel has the class, else 0. An ignored pixel has them all.
+at::Tensor class_targets(const at::Tensor& labels, int64_t num_classes, at::ScalarType type);
+
+// (K) float64 that add up to 1, or undefined where there are no weights. Weights that are all 0 stay so: then nothing is
+// learned, rather than NaN.
+at::Tensor class_shares(std::vector<double> weights);
+
 // (N, K, H, W): -log of the probability of the right answer for each pixel and class, as
 // torch.nn.functional.binary_cross_entropy_with_logits has it; 0 where a pixel is ignored. logits: (N, K, H, W), labels:
 // (N, H, W). Smoothing moves the targets 0 and 1 by half of it towards each other.
@@ -21,12 +29,12 @@ at::Tensor sigmoid_nll(const at::Tensor& logits, const at::Tensor& labels, doubl
 at::Tensor sigmoid_sums(const PixelScores& scores);
 
 // Binary cross entropy of each class, the mean over pixels (see CrossEntropyConfig::mean) and classes, where these have weights
-// a weighted one.
+// a weighted one. Weights of pixels multiply what is summed and not what it is divided by.
 class SigmoidCrossEntropyTerm final : public PixelMeanTerm {
  public:
   // class_weights: one per class, or empty for all 1.
-  SigmoidCrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing,
-                          LossMean mean = LossMean::kLabelled);
+  SigmoidCrossEntropyTerm(const std::vector<double>& class_weights, double label_smoothing, LossMean mean = LossMean::kLabelled,
+                          PixelWeights pixel_weights = {});
 
   at::Tensor value(const PixelScores& scores, const LossContext& context) const override;
 
@@ -34,6 +42,7 @@ class SigmoidCrossEntropyTerm final : public PixelMeanTerm {
   Constant class_weights_;  // (K) float64 that add up to 1, undefined: all alike
   double label_smoothing_;
   LossMean mean_;
+  PixelWeights pixel_weights_;
 };
 
 }  // namespace tessera

@@ -51,7 +51,7 @@ std::vector<MultiLabelCase> fixture_cases() {
                    entry.at("value"),
                    at::tensor(entry.at("gradient").get<std::vector<double>>(), at::kDouble).view({4, kClasses, 3, 4})});
   }
-  EXPECT_EQ(all.size(), 13U);
+  EXPECT_EQ(all.size(), 18U);
   return all;
 }
 

@@ -19,12 +19,11 @@ at::Tensor ModelOutput::logits() const {
 }
 
 ModelOutput ModelOutput::of(const Tensors& state) {
-  TSR_CHECK(!state.empty() && state.size() <= 4, "expected 1 to 4 tensors behind the last segment of a model, got {}",
-            state.size());
-  const bool fused = state.size() >= 3, has_aux = state.size() % 2 == 0;
+  TSR_CHECK(!state.empty(), "expected logits, or what makes them, behind the last segment of a model, got nothing");
+  const bool fused = state.size() >= 3 && state[2].dim() == 1;  // a bias; logits have four dimensions
   ModelOutput output{.scores = state[0]};
   if (fused) output.scores = PixelClassifier{.features = state[0], .weight = state[1], .bias = state[2]};
-  if (has_aux) output.aux = state.back();
+  output.aux.assign(state.begin() + (fused ? 3 : 1), state.end());
   return output;
 }
 
@@ -38,6 +37,18 @@ const std::vector<Segment>& SegmentationModel::segments() {
     bind_segments(segments_, *this);
   });
   return segments_;
+}
+
+bool SegmentationModel::checkpoint_all() {
+  segments();
+  checkpoints_all_ = true;
+  bool changed = false;
+  for (Segment& segment : segments_) {
+    if (segment.parameters.empty()) continue;  // computed as it is
+    changed = changed || !segment.checkpoint;
+    segment.checkpoint = true;
+  }
+  return changed;
 }
 
 int64_t SegmentationModel::num_depths() {

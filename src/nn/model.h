@@ -17,14 +17,13 @@ struct Experiment;
 
 // Models return logits at their own resolution; upsampling to the labels belongs to the loss, the metric and the predictor.
 struct ModelOutput {
-  ClassScores scores;   // logits (N, C, h, w); or the fused classifier, while training, where that is in use
-  at::Tensor aux = {};  // logits (N, C, h', w') of an auxiliary head, or undefined
+  ClassScores scores;  // logits (N, C, h, w); or the fused classifier, while training, where that is in use
+  Tensors aux = {};    // logits (N, C, h', w') of auxiliary heads, or of lower heights of a decoder, the top one first
 
   // The logits, for those who know that there are some: evaluation, and losses without a fused classifier.
   at::Tensor logits() const;
 
-  // Reads what a model's last segment left: {logits}, or {features, weight, bias} of a fused classifier; then aux, if there is
-  // one.
+  // Reads what a model's last segment left: {logits}, or {features, weight, bias} of a fused classifier; then aux.
   static ModelOutput of(const Tensors& state);
 };
 
@@ -50,6 +49,9 @@ class SegmentationModel : public torch::nn::Module {
   // function of (seed, its name): adding a layer elsewhere does not change them.
   virtual void init(uint64_t seed);
 
+  // From now on every segment keeps only its inputs for the backward pass. False where they all did already. Between two steps.
+  bool checkpoint_all();
+
   // Whether the loss computes the last 1x1 convolution with its own kernel, where a model can leave it.
   void use_fused_classifier(bool on) { use_fused_classifier_ = on; }
 
@@ -73,7 +75,10 @@ class SegmentationModel : public torch::nn::Module {
   // Whether `classifier` is left to the loss, in place of the logits that it would make.
   bool fuses_classifier(const PixelClassifier& classifier) const;
 
+  bool checkpoints_all() const { return checkpoints_all_; }
+
  private:
+  bool checkpoints_all_ = false;
   bool use_fused_classifier_ = false;
   std::once_flag segments_made_;
   std::vector<Segment> segments_;

@@ -56,15 +56,17 @@ TEST(Freeze, UnknownPartsAndNothingLeftAreUsageErrors) {
 }
 
 TEST(ModelOutput, IsReadFromTheTensorsBehindTheLastSegment) {
-  const at::Tensor a = torch::zeros({1}), b = torch::ones({1}), c = torch::full({1}, 2.0), aux = torch::full({1}, 3.0);
+  const at::Tensor a = torch::zeros({1, 1, 1, 1}), b = torch::ones({1, 1, 1, 1}), c = torch::zeros({1}),
+                   aux = torch::full({1, 1, 1, 1}, 3.0);
   EXPECT_TRUE(ModelOutput::of({a}).logits().is_same(a));
-  EXPECT_FALSE(ModelOutput::of({a}).aux.defined());
-  EXPECT_TRUE(ModelOutput::of({a, aux}).aux.is_same(aux));
+  EXPECT_TRUE(ModelOutput::of({a}).aux.empty());
+  EXPECT_TRUE(ModelOutput::of({a, aux}).aux[0].is_same(aux));
+  EXPECT_TRUE(ModelOutput::of({a, b, aux}).aux[1].is_same(aux));  // two heights of a decoder
   for (const Tensors& state : {Tensors{a, b, c}, Tensors{a, b, c, aux}}) {
     const ModelOutput output = ModelOutput::of(state);
     const auto& classifier = std::get<PixelClassifier>(output.scores);
     EXPECT_TRUE(classifier.features.is_same(a) && classifier.weight.is_same(b) && classifier.bias.is_same(c));
-    EXPECT_EQ(output.aux.defined(), state.size() == 4);
+    EXPECT_EQ(output.aux.size(), state.size() - 3);
     EXPECT_THROW(output.logits(), Error);
   }
   EXPECT_THROW(ModelOutput::of({}), Error);

@@ -22,7 +22,7 @@ GradientNorm tensor_norm(const at::Tensor& grads, double max_norm, const at::Ten
   const bool finite = std::isfinite(norm.item<double>());
   move_on(*moved, finite);
   scaling.copy_(numbers);
-  return {norm, finite ? clip_factor / loss_scale : at::full_like(clip_factor, NAN)};
+  return {norm, finite && moved->held == 0 ? clip_factor / loss_scale : at::full_like(clip_factor, NAN)};
 }
 
 }  // namespace

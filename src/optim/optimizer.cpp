@@ -18,6 +18,15 @@ bool is_sgd(OptimizerType type) {
   return type == OptimizerType::kSgd || type == OptimizerType::kDecoupledSgd;
 }
 
+bool has_momentum(OptimizerType type) {
+  return is_sgd(type) || type == OptimizerType::kLars;
+}
+
+// First and second ones, which begin at 0 and are corrected for that.
+bool has_moments(OptimizerType type) {
+  return type == OptimizerType::kAdam || type == OptimizerType::kAdamW || type == OptimizerType::kLamb;
+}
+
 void check_options(const OptimizerConfig& config) {
   TSR_CHECK_USAGE(config.betas.size() == 2 && config.betas[0] < 1 && config.betas[1] < 1,
                   "expected optimizer.betas of two numbers below 1, e.g. [0.9, 0.999], got [{}]",
@@ -30,10 +39,12 @@ RangeRates rates_of(const ParamRange& range, OptimizerType type, const LrRange& 
   const LrRange own = lr.of_group(range.lr_multiplier);
   RangeRates rates{.lr_scale = range.lr_multiplier, .final_lr = own.final_lr};
   switch (type) {
+    case OptimizerType::kLars:
     case OptimizerType::kLamb: rates.use_trust_ratio = range.use_trust_ratio; [[fallthrough]];
     case OptimizerType::kSgd:
     case OptimizerType::kAdam: rates.l2_decay = range.weight_decay; return rates;
     case OptimizerType::kAdamW:
+    case OptimizerType::kLion:
       rates.decoupled_decay = range.lr_multiplier * range.weight_decay;
       rates.final_decay = own.final_lr * range.weight_decay;
       return rates;
@@ -70,17 +81,19 @@ Optimizer::Optimizer(const OptimizerConfig& config, const LrRange& lr, const std
   }
   table_ = make_range_table(bounds, rates_, arena.device());
   const auto add_state = [&](const char* name) { state_.emplace_back(name, at::zeros({numel_}, empty_.options())); };
-  if (is_sgd(config.type)) {
-    if (config.momentum > 0) add_state("momentum");
-  } else {
-    add_state("exp_avg");
-    add_state("exp_avg_sq");
+  if (has_momentum(config.type)) {
+    if (config.momentum > 0 || !is_sgd(config.type)) add_state("momentum");
+    return;
   }
+  add_state("exp_avg");
+  if (has_moments(config.type)) add_state("exp_avg_sq");
 }
 
 UpdateRule Optimizer::rule() const {
   if (config_.type == OptimizerType::kLamb) return UpdateRule::kLamb;
-  if (!is_sgd(config_.type)) return UpdateRule::kAdam;
+  if (config_.type == OptimizerType::kLars) return UpdateRule::kLars;
+  if (config_.type == OptimizerType::kLion) return UpdateRule::kLion;
+  if (has_moments(config_.type)) return UpdateRule::kAdam;
   if (state_.empty()) return UpdateRule::kSgd;
   return config_.nesterov ? UpdateRule::kNesterov : UpdateRule::kMomentum;
 }
@@ -92,9 +105,9 @@ StepNumbers Optimizer::numbers(const LrPoint& lr, double momentum) const {
                    .final_weight = lr.final_weight,
                    .momentum = momentum,
                    .beta2 = config_.betas[1],
-                   .eps = config_.eps};
-  if (is_sgd(config_.type)) return step;
-  set_biases(step, static_cast<double>(step_count_));
+                   .eps = config_.eps,
+                   .trust_coefficient = config_.trust_coefficient};
+  if (has_moments(config_.type)) set_biases(step, static_cast<double>(step_count_));
   return step;
 }
 
@@ -112,15 +125,15 @@ void Optimizer::step(at::Tensor& params, const at::Tensor& grads, const LrPoint&
               "expected an average and copies of {} parameters, got {}", numel_, arena.numel());
   }
   ++step_count_;
-  const double own_momentum = is_sgd(config_.type) ? config_.momentum : config_.betas[0];
+  const double own_momentum = has_momentum(config_.type) ? config_.momentum : config_.betas[0];
   StepNumbers step = numbers(lr, momentum.value_or(own_momentum));
   step.average_weight = extras.average_weight;
   StepArenas arenas{params, grads, {}, extras.average, extras.copies};
   for (const auto& entry : state_) arenas.state.push_back(entry.second);
   if (!fused_) return step_with_tensors(arenas, extras.scale, step);
   at::Tensor norms;
-  if (rule() == UpdateRule::kLamb) {
-    norms = lamb_norms(arenas, table_, extras.scale, step);
+  if (needs_norms(rule())) {
+    norms = trust_norms(arenas, table_, extras.scale, rule(), step);
     if (sum_norms_) sum_norms_(norms);
   }
   optimizer_step(arenas, table_, extras.scale, rule(), step, norms);
@@ -132,17 +145,17 @@ void Optimizer::step_with_tensors(const StepArenas& arenas, const GradientScale&
   if (scale.scaling.defined()) {
     const at::Tensor counted = scale.scaling.cpu();
     skips = skips_step(scale.clip_factor.item<double>(), scaling_pointer(counted));
-    if (!is_sgd(config_.type)) set_biases(numbers, scaling_pointer(counted)->applied_steps);
+    if (has_moments(config_.type)) set_biases(numbers, scaling_pointer(counted)->applied_steps);
   }
   if (!skips) {
     at::Tensor norms;
-    if (rule() == UpdateRule::kLamb) {
-      norms = lamb_norms_with_tensors(arenas, ranges_, rates_, scale.clip_factor, numbers);
+    if (needs_norms(rule())) {
+      norms = trust_norms_with_tensors(arenas, ranges_, rates_, scale.clip_factor, rule(), numbers);
       if (sum_norms_) sum_norms_(norms);
     }
     update_with_tensors(arenas, ranges_, rates_, scale.clip_factor, rule(), numbers, norms);
   }
-  write_out_with_tensors(arenas, numbers);
+  write_out_with_tensors(arenas, numbers, skips);
 }
 
 }  // namespace tessera

@@ -24,9 +24,9 @@ struct StepExtras {
 };
 
 // Updates the parameters of a model, which lie in one flat arena; gradients and the optimizer's own state are arenas of the
-// same length. sgd and adam are torch's (without dampening), adamw torch's too, decoupled_sgd Composer's DecoupledSGDW, lamb is
-// in Note [LAMB]. It is one pass over memory (lamb: two), and the number of threads does not change the result. Not
-// thread-safe.
+// same length. sgd and adam are torch's (without dampening), adamw torch's too, decoupled_sgd Composer's DecoupledSGDW, lamb
+// and lars are in Note [LAMB] and Note [LARS], lion is that of its paper. It is one pass over memory (lamb, lars: two), and the
+// number of threads does not change the result. Not thread-safe.
 class Optimizer {
  public:
   // lr: see lr_range; config.lr is not read. arena: the parameters, for their length, type and device; float32 or float64.
@@ -36,16 +36,16 @@ class Optimizer {
             bool fused = true);
 
   // params, grads: contiguous, of the length and type of the arena it was made for. lr: of this step, see lr_point_at.
-  // momentum: replaces momentum (adam, lamb: beta 1) in this step, see momentum_at.
+  // momentum: replaces momentum (adam, lamb, lion: beta 1) in this step, see momentum_at.
   void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum = std::nullopt,
             const StepExtras& extras = {});
 
-  // Serves an arena that is a slice of a larger one: `sum`, which is called once in each step, makes lamb's sums of squares of
-  // each span, (spans, 2), those of whole tensors.
+  // Serves an arena that is a slice of a larger one: `sum`, which is called once in each step, makes the sums of squares (lamb,
+  // lars) of each span, (spans, 2), those of whole tensors.
   void on_norms(std::function<void(at::Tensor& norms)> sum) { sum_norms_ = std::move(sum); }
 
-  // The live arenas by name (sgd: "momentum", none when that is 0; adam, lamb: "exp_avg", "exp_avg_sq"): read them to save a
-  // checkpoint, copy_ into them and set_step_count to restore one.
+  // The live arenas by name (sgd: "momentum", none when that is 0; lars: "momentum"; adam, lamb: "exp_avg", "exp_avg_sq"; lion:
+  // "exp_avg"): read them to save a checkpoint, copy_ into them and set_step_count to restore one.
   const std::vector<std::pair<std::string, at::Tensor>>& state() const { return state_; }
   // Where steps may be skipped on the device, it is the scaling that counts those that were not.
   int64_t step_count() const { return step_count_; }

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 
@@ -21,6 +22,9 @@ using testing::config_from_json;
 const std::vector<ParamSpan> kSpans = {
     {"conv.weight", 0, 5, false, false}, {"bn.bias", 5, 3, true, false}, {"head.weight", 8, 4, false, true}};
 constexpr int64_t kNumel = 12;
+constexpr std::array kAllTypes = {OptimizerType::kSgd,   OptimizerType::kDecoupledSgd, OptimizerType::kAdam,
+                                  OptimizerType::kAdamW, OptimizerType::kLamb,         OptimizerType::kLars,
+                                  OptimizerType::kLion};
 
 at::Tensor initial(at::ScalarType dtype) {
   return (((at::arange(kNumel, at::kLong) * 37 + 11) % 29 - 14).to(at::kDouble) / 10).to(dtype);
@@ -56,7 +60,7 @@ void follow(const nlohmann::json& entry, at::ScalarType dtype, bool fused, doubl
 
 TEST(Optimizer, TenStepsAreThoseOfTorch) {
   const auto fixture = testing::load_fixture("torch_optim.json");
-  ASSERT_EQ(fixture.at("optimizers").size(), 15);
+  ASSERT_EQ(fixture.at("optimizers").size(), 21);
   const auto falling = [](int64_t step) -> LrPoint { return {std::pow(1 - static_cast<double>(step) / 10, 0.9)}; };
   for (const auto& entry : fixture.at("optimizers")) {
     const LrRange lr{entry.at("config").at("lr")};
@@ -70,7 +74,7 @@ TEST(Optimizer, TenStepsAreThoseOfTorch) {
 // The head's rate is a multiple of the others' and ends where they do, as eta_min of torch's and mmengine's schedulers.
 TEST(Optimizer, FinalRateIsThatOfEveryGroupAsInTorchAndMmengine) {
   const auto fixture = testing::load_fixture("torch_optim.json");
-  ASSERT_EQ(fixture.at("scheduled").size(), 30);
+  ASSERT_EQ(fixture.at("scheduled").size(), 42);
   for (const auto& entry : fixture.at("scheduled")) {
     const ScheduleConfig schedule = config_from_json<ScheduleConfig>(entry.at("schedule"));
     const LrRange lr = lr_range(config_from_json<OptimizerConfig>(entry.at("config")), schedule, 1);
@@ -101,8 +105,7 @@ TEST(Optimizer, DecoupledDecayDoesNotDependOnTheSizeOfTheFullRate) {
 }
 
 TEST(Optimizer, WhatHasNoLearningRateStandsStill) {
-  for (const OptimizerType type :
-       {OptimizerType::kSgd, OptimizerType::kDecoupledSgd, OptimizerType::kAdam, OptimizerType::kAdamW, OptimizerType::kLamb}) {
+  for (const OptimizerType type : kAllTypes) {
     OptimizerConfig config;
     config.type = type;
     config.weight_decay = 0.05;
@@ -118,7 +121,8 @@ TEST(Optimizer, WhatHasNoLearningRateStandsStill) {
 TEST(Optimizer, ThreadsAndRunsDoNotChangeABit) {
   constexpr int64_t kLarge = 300'001;  // several threads' worth, ends within a vector
   const int threads = at::get_num_threads();
-  for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kAdamW, OptimizerType::kLamb}) {
+  for (const OptimizerType type :
+       {OptimizerType::kSgd, OptimizerType::kAdamW, OptimizerType::kLamb, OptimizerType::kLars, OptimizerType::kLion}) {
     OptimizerConfig config;
     config.type = type;
     config.weight_decay = 0.1;
@@ -131,7 +135,8 @@ TEST(Optimizer, ThreadsAndRunsDoNotChangeABit) {
     config.decay_norm_and_bias = true;
     std::vector<at::Tensor> results;
     for (const auto& spans : {one, many}) {
-      if (type == OptimizerType::kLamb && spans.size() > 1) continue;  // there a tensor's extent is part of the rule
+      const bool by_tensor = type == OptimizerType::kLamb || type == OptimizerType::kLars;
+      if (by_tensor && spans.size() > 1) continue;  // there a tensor's extent is part of the rule
       for (const int count : {1, 2}) {
         at::set_num_threads(count);
         at::Tensor params = start.clone();
@@ -146,8 +151,7 @@ TEST(Optimizer, ThreadsAndRunsDoNotChangeABit) {
 }
 
 TEST(Optimizer, RestoredStateGoesOnToTheSameBit) {
-  for (const OptimizerType type :
-       {OptimizerType::kSgd, OptimizerType::kDecoupledSgd, OptimizerType::kAdam, OptimizerType::kAdamW, OptimizerType::kLamb}) {
+  for (const OptimizerType type : kAllTypes) {
     OptimizerConfig config;
     config.type = type;
     config.weight_decay = 0.01;
@@ -181,7 +185,7 @@ TEST(Optimizer, MomentumOfTheStepReplacesTheConfigured) {
 
 // A step writes the average and the copies, and skips itself, with and without the kernel.
 TEST(Optimizer, WritesTheAverageAndTheCopies) {
-  for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kLamb}) {
+  for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kLamb, OptimizerType::kLion}) {
     for (const bool fused : {true, false}) {
       OptimizerConfig config;
       config.type = type;
@@ -209,6 +213,11 @@ TEST(Optimizer, StateArenasAreNamed) {
   EXPECT_TRUE(Optimizer(config, {config.lr}, kSpans, params).state().empty());
   config.type = OptimizerType::kAdamW;
   EXPECT_EQ(Optimizer(config, {config.lr}, kSpans, params).state()[1].first, "exp_avg_sq");
+  config.type = OptimizerType::kLion;
+  ASSERT_EQ(Optimizer(config, {config.lr}, kSpans, params).state().size(), 1U);
+  EXPECT_EQ(Optimizer(config, {config.lr}, kSpans, params).state()[0].first, "exp_avg");
+  config.type = OptimizerType::kLars;
+  EXPECT_EQ(Optimizer(config, {config.lr}, kSpans, params).state()[0].first, "momentum");
 }
 
 TEST(Optimizer, WrongSettingsAndArenasAreRefused) {

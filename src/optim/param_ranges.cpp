@@ -31,7 +31,7 @@ void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& con
 }
 
 std::vector<ParamRange> make_ranges(const std::vector<ParamSpan>& spans, const OptimizerConfig& config) {
-  const bool lamb = config.type == OptimizerType::kLamb;
+  const bool by_tensor = config.type == OptimizerType::kLamb || config.type == OptimizerType::kLars;
   std::vector<ParamRange> ranges;
   int64_t end = 0;
   for (const ParamSpan& span : spans) {
@@ -42,8 +42,8 @@ std::vector<ParamRange> make_ranges(const std::vector<ParamSpan>& spans, const O
     const bool decays = config.decay_norm_and_bias || !span.is_norm_or_bias;
     const double multiplier = (span.is_head ? config.head_lr_multiplier : 1.0) * part_multiplier(span.name, config) *
                               std::pow(config.layer_decay, static_cast<double>(span.layers_above));
-    const ParamRange range{span.offset, end, multiplier, decays ? config.weight_decay : 0.0, lamb && decays};
-    const bool joins = !lamb && !ranges.empty() && ranges.back().lr_multiplier == range.lr_multiplier &&
+    const ParamRange range{span.offset, end, multiplier, decays ? config.weight_decay : 0.0, by_tensor && decays};
+    const bool joins = !by_tensor && !ranges.empty() && ranges.back().lr_multiplier == range.lr_multiplier &&
                        ranges.back().weight_decay == range.weight_decay;
     if (joins) {
       ranges.back().end = end;

@@ -23,7 +23,7 @@ struct ParamRange {
   int64_t end = 0;
   double lr_multiplier = 1;
   double weight_decay = 0;
-  bool use_trust_ratio = false;  // lamb: its step is as long as its weights
+  bool use_trust_ratio = false;  // lamb, lars: lengths go by those of its weights
   friend bool operator==(const ParamRange&, const ParamRange&) = default;
 };
 
@@ -32,7 +32,8 @@ struct ParamRange {
 void check_parts(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
 
 // The fewest ranges that cover the spans, which must be in order of offset and not overlap. Padding between two spans that are
-// updated alike becomes part of their range: its gradients must be 0. lamb: a range for each span, whose length it measures.
+// updated alike becomes part of their range: its gradients must be 0. lamb, lars: a range for each span, whose length they
+// measure.
 std::vector<ParamRange> make_ranges(const std::vector<ParamSpan>& spans, const OptimizerConfig& config);
 
 }  // namespace tessera

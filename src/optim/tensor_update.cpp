@@ -32,15 +32,22 @@ at::Tensor lamb_update(const RangeViews& v, const RangeRates& rates, const StepN
   return (v.state[0] / numbers.first_bias).div_(denominator(v, numbers)).add_(v.w, rates.l2_decay);
 }
 
-// norms: the row of lamb_norms.
-at::Tensor trust_ratio(const at::Tensor& norms, const RangeRates& rates) {
+// norms: the row of trust_norms.
+at::Tensor ratio_of(const at::Tensor& norms, const RangeRates& rates, UpdateRule rule, const StepNumbers& numbers) {
   const at::Tensor one = at::ones({}, norms.options());
   if (!rates.use_trust_ratio) return one;
-  return at::where((norms > 0).all(), (norms[0] / norms[1]).sqrt(), one);
+  const at::Tensor weights = norms[0].sqrt(), updates = norms[1].sqrt();
+  const at::Tensor ratio = rule == UpdateRule::kLamb
+                               ? (norms[0] / norms[1]).sqrt()
+                               : numbers.trust_coefficient * weights / (updates + rates.l2_decay * weights + numbers.eps);
+  return at::where((norms > 0).all(), ratio, one);
 }
 
-void update_range(RangeViews& v, const RangeRates& rates, UpdateRule rule, const StepNumbers& numbers) {
+// trust: lars's ratio, else undefined.
+void update_range(RangeViews& v, const RangeRates& rates, UpdateRule rule, const StepNumbers& numbers,
+                  const at::Tensor& trust) {
   if (rates.l2_decay != 0) v.d = v.d.add(v.w, rates.l2_decay);
+  if (trust.defined()) v.d = v.d * trust;
   const double lr = range_lr(numbers, rates) / numbers.first_bias, keep = 1 - range_decay(numbers, rates);
   if (keep != 1) v.w.mul_(keep);
   if (rule == UpdateRule::kSgd) {
@@ -48,6 +55,9 @@ void update_range(RangeViews& v, const RangeRates& rates, UpdateRule rule, const
   } else if (rule == UpdateRule::kAdam) {
     move_moments(v, numbers);
     v.w.addcdiv_(v.state[0], denominator(v, numbers), -lr);
+  } else if (rule == UpdateRule::kLion) {
+    v.w.sub_(v.state[0].lerp(v.d, 1 - numbers.momentum).sign_(), lr);
+    v.state[0].lerp_(v.d, 1 - numbers.beta2);
   } else {
     v.state[0].mul_(numbers.momentum).add_(v.d);
     v.w.add_(rule == UpdateRule::kNesterov ? v.d.add(v.state[0], numbers.momentum) : v.state[0], -lr);
@@ -60,32 +70,34 @@ void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>
                          const at::Tensor& clip_factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms) {
   for (size_t i = 0; i < ranges.size(); ++i) {
     RangeViews v = views_of(arenas, ranges[i], clip_factor);
+    at::Tensor trust;
+    if (needs_norms(rule)) trust = ratio_of(norms[static_cast<int64_t>(i)], rates[i], rule, numbers).to(v.w.scalar_type());
     if (rule == UpdateRule::kLamb) {
-      const at::Tensor trust = trust_ratio(norms[static_cast<int64_t>(i)], rates[i]).to(v.w.scalar_type());
       v.w.sub_(lamb_update(v, rates[i], numbers).mul_(trust), range_lr(numbers, rates[i]));
     } else {
-      update_range(v, rates[i], rule, numbers);
+      update_range(v, rates[i], rule, numbers, trust);
     }
   }
 }
 
-at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges,
-                                   const std::vector<RangeRates>& rates, const at::Tensor& clip_factor,
-                                   const StepNumbers& numbers) {
+at::Tensor trust_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges,
+                                    const std::vector<RangeRates>& rates, const at::Tensor& clip_factor, UpdateRule rule,
+                                    const StepNumbers& numbers) {
   at::Tensor norms = at::zeros({static_cast<int64_t>(ranges.size()), 2}, arenas.params.options().dtype(at::kDouble));
   for (size_t i = 0; i < ranges.size(); ++i) {
     const RangeViews v = views_of(arenas, ranges[i], clip_factor);
-    move_moments(v, numbers);
+    const bool lamb = rule == UpdateRule::kLamb;
+    if (lamb) move_moments(v, numbers);
     at::Tensor row = norms[static_cast<int64_t>(i)];
     row[0] = v.w.to(at::kDouble).square().sum();
-    row[1] = lamb_update(v, rates[i], numbers).to(at::kDouble).square().sum();
+    row[1] = (lamb ? lamb_update(v, rates[i], numbers) : v.d).to(at::kDouble).square().sum();
   }
   return norms;
 }
 
-void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers) {
+void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers, bool skips) {
   at::Tensor average = arenas.average, copies = arenas.copies;
-  if (average.defined()) average.lerp_(arenas.params, numbers.average_weight);
+  if (average.defined() && !skips) average.lerp_(arenas.params, numbers.average_weight);
   if (copies.defined()) copies.copy_(arenas.params);
 }
 

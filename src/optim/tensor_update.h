@@ -8,15 +8,15 @@
 
 namespace tessera {
 
-// optimizer_step and lamb_norms with tensor operations, for devices without those kernels. clip_factor: multiplies the
+// optimizer_step and trust_norms with tensor operations, for devices without those kernels. clip_factor: multiplies the
 // gradients, or undefined.
 void update_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges, const std::vector<RangeRates>& rates,
                          const at::Tensor& clip_factor, UpdateRule rule, const StepNumbers& numbers, const at::Tensor& norms);
-at::Tensor lamb_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges,
-                                   const std::vector<RangeRates>& rates, const at::Tensor& clip_factor,
-                                   const StepNumbers& numbers);
+at::Tensor trust_norms_with_tensors(const StepArenas& arenas, const std::vector<ParamRange>& ranges,
+                                    const std::vector<RangeRates>& rates, const at::Tensor& clip_factor, UpdateRule rule,
+                                    const StepNumbers& numbers);
 
-// Writes the moving average and the copies, as optimizer_step does.
-void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers);
+// Writes the moving average, which a step that is skipped leaves, and the copies, as optimizer_step does.
+void write_out_with_tensors(const StepArenas& arenas, const StepNumbers& numbers, bool skips);
 
 }  // namespace tessera

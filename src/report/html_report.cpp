@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/plural.h"
-#include "report/embedded.h"
 #include "report/html.h"
 #include "report/number_text.h"
+#include "report/page.h"
 #include "report/report_curves.h"
 #include "report/report_headline.h"
 #include "report/report_tables.h"
@@ -14,24 +14,6 @@
 
 namespace tessera {
 namespace {
-
-// The body of the page, section by section; what has no content gets neither a heading nor an entry in the contents.
-class Page {
- public:
-  void section(const char* id, const char* title, const std::string& lead, const std::string& body) {
-    if (body.empty()) return;
-    nav_ += fmt::format("<a href=\"#{}\">{}</a>", id, title);
-    body_ += fmt::format("<section id=\"{}\"><header><h2>{}</h2>", id, title);
-    if (!lead.empty()) body_ += fmt::format("<p class=\"quiet\">{}</p>", escape_html(lead));
-    body_ += "</header>" + body + "</section>\n";
-  }
-  const std::string& nav() const { return nav_; }
-  const std::string& body() const { return body_; }
-
- private:
-  std::string nav_;
-  std::string body_;
-};
 
 std::string at_step(const EvalPoint& eval) {
   return "Evaluation at step " + count_text(eval.step);
@@ -113,19 +95,11 @@ std::string render_report(const ReportInput& input) {
   page.section("model", "Model", "", key_value_table(input.model));
   page.section("environment", "Environment", "", key_value_table(input.environment));
 
-  const auto file = [](const char* name) { return std::string(embedded_file(name)); };
-  return fill_template(embedded_file("report.html"),
-                       {{"title", escape_html(input.title.empty() ? "Tessera run" : input.title)},
-                        {"style", file("theme.css") + file("report.css")},
-                        {"theme_script", file("theme.js")},
-                        {"status", headline_status(input)},
-                        {"facts", headline_facts(input)},
-                        {"tiles", headline_tiles(input)},
-                        {"nav", page.nav()},
-                        {"body", page.body()},
-                        {"data", json_for_script(data)},
-                        {"chart_library", file("chart.js")},
-                        {"script", file("curves.js") + file("confusion.js") + file("report.js")}});
+  return page.html({.title = input.title.empty() ? "Tessera run" : input.title,
+                    .status = headline_status(input),
+                    .facts = headline_facts(input),
+                    .tiles = headline_tiles(input)},
+                   data);
 }
 
 }  // namespace tessera

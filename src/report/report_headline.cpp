@@ -10,25 +10,12 @@
 #include "core/plural.h"
 #include "report/html.h"
 #include "report/number_text.h"
+#include "report/page.h"
 #include "report/report_curves.h"
 #include "report/run_totals.h"
 
 namespace tessera {
 namespace {
-
-struct Tile {
-  std::string label{};
-  std::string value{};
-  std::string unit{};
-  std::string detail{};
-  const char* kind = "";  // "lead": the result; "words": text, set smaller than a number
-};
-
-std::string render(const Tile& tile) {
-  const std::string unit = tile.unit.empty() ? "" : fmt::format("<small>{}</small>", escape_html(tile.unit));
-  return fmt::format("<div class=\"tile {}\"><dt>{}</dt><dd class=\"value\">{}{}</dd><dd class=\"quiet\">{}</dd></div>",
-                     tile.kind, escape_html(tile.label), escape_html(tile.value), unit, escape_html(tile.detail));
-}
 
 std::string text_of(const nlohmann::json& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) return "";
@@ -122,8 +109,8 @@ std::string headline_facts(const ReportInput& input) {
 
 std::string headline_tiles(const ReportInput& input) {
   const RunHistory& history = input.history;
-  return render(score_tile(history)) + render(accuracy_tile(history)) + render(speed_tile(history)) +
-         render(duration_tile(history)) + render(progress_tile(history)) + render(device_tile(input));
+  return tile_html(score_tile(history)) + tile_html(accuracy_tile(history)) + tile_html(speed_tile(history)) +
+         tile_html(duration_tile(history)) + tile_html(progress_tile(history)) + tile_html(device_tile(input));
 }
 
 }  // namespace tessera

@@ -60,6 +60,7 @@ std::string what_text(const Group& group) {
     const std::string text = field_text(event, "text");
     return group.count == 1 ? text : fmt::format("{} ({} times)", text, group.count);
   }
+  if (event.type == "guard") return field_text(event, "text");
   if (event.type == "end") {
     const std::string error = field_text(event, "error");
     return "Ended: " + field_text(event, "status") + (error.empty() ? "" : ". " + error);

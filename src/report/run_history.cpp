@@ -41,7 +41,9 @@ TrainPoint read_train(const json& line) {
           .grad_norm = number(line, "grad_norm"),
           .images_per_s = number(line, "images_per_s"),
           .data_wait = number(line, "data_wait"),
-          .memory_mb = number(line, "memory_mb")};
+          .memory_mb = number(line, "memory_mb"),
+          .exchange_ms = number(line, "exchange_ms"),
+          .exchange_wait_ms = number(line, "exchange_wait_ms")};
 }
 
 // Empty unless it is a square table of counts.
@@ -108,6 +110,7 @@ bool add_line(std::string_view raw, RunHistory& history, double& last_time) {
     if (const std::string best = text(line, "best_metric"); !best.empty()) history.best_metric = best;
     const int64_t step = integer(line, "step", -1);
     if (type == "resume" && step >= 0) go_back_to(step, history);
+    if (const int64_t back = integer(line, "back_to", -1); type == "guard" && back >= 0) go_back_to(back, history);
     history.events.push_back({.type = type, .time = time, .step = step, .fields = std::move(line)});
   }
   return true;

@@ -22,6 +22,8 @@ struct TrainPoint {
   double images_per_s = kNoValue;
   double data_wait = kNoValue;  // share of the time, 0..1
   double memory_mb = kNoValue;
+  double exchange_ms = kNoValue;       // gradients of this step on their way between ranks
+  double exchange_wait_ms = kNoValue;  // the part of it that the step waited for
 };
 
 // What was found of the objects of a class.

@@ -14,11 +14,14 @@ namespace tessera {
 //
 //   start       anything that describes the session
 //   train       step epoch loss lr grad_norm images_per_s data_wait (share of the time, 0..1) memory_mb
+//               exchange_ms exchange_wait_ms (of this step's gradients over the ranks, on CPUs: under way, and waited for)
 //   eval        step epoch metrics{name: value} per_class[{name iou accuracy dice pixels}] confusion[[label][prediction]]
 //               windows_for_memory (which images were cut into windows because memory ran out)
 //   checkpoint  step path
 //   bad_sample  id reason replaced_by
 //   warning     text step
+//   guard       step action (left out, gone back, stopped, spike) text place samples[] loss grad_norm back_to (lines before it
+//               with a greater step no longer count)
 //   resume      step: lines before it with a greater step no longer count; the killed session had gone past its checkpoint
 //   end         status (done, stopped early, paused, stopped ...; failed, or why: diverged, out of memory) seconds
 //

@@ -1,13 +1,11 @@
 #include "storage/download.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <thread>
 
@@ -15,168 +13,86 @@
 #include "core/log.h"
 #include "core/new_file.h"
 #include "core/progress_bar.h"
-#include "storage/curl_setup.h"
+#include "storage/http_client.h"
+#include "storage/write_at.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kTries = 5;
 constexpr std::chrono::milliseconds kFirstPause{500};  // doubled after each try
-constexpr long kConnectSeconds = 30, kSilentSeconds = 60, kMostRedirects = 10;
+constexpr std::chrono::seconds kSilence{60};
 constexpr long kWhole = 200, kPart = 206, kBeyondTheEnd = 416;
-constexpr std::array<long, 7> kBusy{408, 425, 429, 500, 502, 503, 504};
-constexpr std::array<CURLcode, 8> kCut{CURLE_PARTIAL_FILE,       CURLE_RECV_ERROR, CURLE_SEND_ERROR,   CURLE_GOT_NOTHING,
-                                       CURLE_OPERATION_TIMEDOUT, CURLE_HTTP2,      CURLE_HTTP2_STREAM, CURLE_SSL_CONNECT_ERROR};
 constexpr double kGigabyte = 1e9, kMostGigabytes = 20;
 
 fs::path mark_of(const fs::path& partial) {
   return partial.string() + ".mark";
 }
 
-template <class Values, class Value>
-bool contains(const Values& values, Value value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
 // What one try came to.
 struct Outcome {
-  CURLcode code = CURLE_OK;
-  long status = 0;
-  bool refused = false;  // the answer was not the file, nor the rest of it
+  bool done = false, stale = false, worth_another = false;
   std::string reason;
-  bool done() const { return code == CURLE_OK && !refused && (status == kWhole || status == kPart); }
-  bool worth_another() const { return contains(kCut, code) || (code == CURLE_OK && contains(kBusy, status)); }
 };
 
 // One request. Whether the answer is the whole file or the rest of it is known when its headers are.
 class Transfer {
  public:
   Transfer(const std::string& url, const fs::path& partial, Access access)
-      : partial_(partial),
-        access_(access),
-        secure_(url.starts_with("https://")),
-        most_(max_download_bytes()),
-        curl_(curl_easy_init(), curl_easy_cleanup),
-        headers_(nullptr, curl_slist_free_all) {
-    TSR_CHECK(curl_ != nullptr, "libcurl could not be started");
+      : url_(url), partial_(partial), access_(access), most_(max_download_bytes()) {
     file_ = open_own_file(partial, access);
     TSR_CHECK(file_.ok(), "cannot write {}: {}", partial.string(), std::strerror(errno));
     offset_ = here_ = ::lseek(file_.get(), 0, SEEK_END);
-    const std::string mark = fs::exists(mark_of(partial)) ? read_text(mark_of(partial)) : "";
-    if (mark.empty()) offset_ = 0;  // no way to tell that it is the same file
-    set(CURLOPT_URL, url.c_str());
-    if (offset_ > 0) {
-      // Not CURLOPT_RESUME_FROM: libcurl would take a whole file for an answer as an error.
-      set(CURLOPT_RANGE, fmt::format("{}-", offset_).c_str());
-      headers_.reset(curl_slist_append(nullptr, ("If-Range: " + mark).c_str()));
-      set(CURLOPT_HTTPHEADER, headers_.get());
-    }
-    set(CURLOPT_FOLLOWLOCATION, 1L);
-    set(CURLOPT_MAXREDIRS, kMostRedirects);
-    prepare_curl(curl_.get(), secure_);
-    set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-    set(CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
-    set(CURLOPT_ERRORBUFFER, message_.data());
-    set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
-    set(CURLOPT_HEADERDATA, this);
-    set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-    set(CURLOPT_WRITEDATA, this);
+    mark_ = fs::exists(mark_of(partial)) ? read_text(mark_of(partial)) : "";
+    if (mark_.empty()) offset_ = 0;  // no way to tell that it is the same file
   }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  Outcome run() {
-    Outcome outcome;
-    outcome.code = curl_easy_perform(curl_.get());
-    outcome.status = status();
-    if (disk_error_ != 0) fail("cannot write {}: {}", partial_.string(), std::strerror(disk_error_));
+  Outcome run(HttpClient& client) {
+    HttpRequest request{.url = url_, .follow_redirects = true};
+    if (offset_ > 0) request.headers = {fmt::format("Range: bytes={}-", offset_), "If-Range: " + mark_};
+    const HttpReply reply = client.send(
+        request, [&](const HttpReply& head, std::span<const uint8_t> piece) { return (begun_ || begin(head)) && take(piece); });
     if (!too_large_.empty()) {
       forget_download(partial_);
       throw DownloadError(too_large_);
     }
-    outcome.refused = refused_;
-    if (refused_) outcome.code = CURLE_OK;                      // we ended it ourselves: an error page is no weight file
-    if (outcome.done() && !begun_) outcome.refused = !begin();  // an empty file
-    if (outcome.done() && total_ >= 0 && here_ != total_) outcome.code = CURLE_PARTIAL_FILE;
-    outcome.reason = reason(outcome);
+    if (reply.ok() && !begun_ && !refused_) begin(reply);  // an empty file: no piece of it came
+    const bool whole = total_ < 0 || here_ == total_;
+    Outcome outcome;
+    outcome.done = reply.ok() && begun_ && whole;
+    outcome.stale = resumed() && !begun_ && reply.failure.empty() && (reply.status == kBeyondTheEnd || reply.status == kPart);
+    outcome.worth_another = (reply.temporary && reply.reached) || (reply.ok() && begun_ && !whole);
+    outcome.reason = !reply.failure.empty() ? reply.failure
+                     : begun_ && !whole     ? fmt::format("{} of {} bytes came", here_, total_)
+                                            : fmt::format("the server answered {}", reply.status);
     return outcome;
   }
   int64_t bytes() const { return here_; }
   bool resumed() const { return offset_ > 0; }
 
  private:
-  template <class Value>
-  void set(CURLoption option, Value value) {
-    curl_easy_setopt(curl_.get(), option, value);
-  }
-  long status() const {
-    long code = 0;
-    curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &code);
-    return code;
-  }
-
-  std::string reason(const Outcome& outcome) const {
-    if (outcome.code == CURLE_OK) return fmt::format("the server answered {}", outcome.status);
-    if (outcome.code == CURLE_UNSUPPORTED_PROTOCOL && secure_)
-      return "the server leads from https to another protocol, where the file could be exchanged on its way";
-    return message_[0] != 0 ? message_.data() : curl_easy_strerror(outcome.code);
-  }
-
-  static size_t on_header(const char* data, size_t, size_t length, Transfer* self) {
-    const std::string_view line(data, length);
-    if (line.starts_with("HTTP/")) self->etag_ = self->date_ = self->range_ = "";  // a redirect's own headers do not count
-    const size_t colon = line.find(':');
-    if (colon == std::string_view::npos) return length;
-    const std::string name = lower(line.substr(0, colon));
-    std::string value(line.substr(colon + 1));
-    value.erase(0, value.find_first_not_of(" \t"));
-    value.erase(value.find_last_not_of(" \t\r\n") + 1);
-    if (name == "etag" && !value.starts_with("W/")) self->etag_ = value;  // weak ones do not promise the same bytes
-    if (name == "last-modified") self->date_ = value;
-    if (name == "content-range") self->range_ = value;
-    return length;
-  }
-
-  static size_t on_body(const char* data, size_t, size_t length, Transfer* self) {
-    if (!self->begun_ && !self->begin()) return 0;
-    if (!self->has_room(self->here_ + static_cast<int64_t>(length))) return 0;
-    size_t done = 0;
-    while (done < length) {
-      const ssize_t put = ::pwrite(self->file_.get(), data + done, length - done, self->here_);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) {
-        self->disk_error_ = errno;
-        return 0;
-      }
-      done += static_cast<size_t>(put);
-      self->here_ += put;
-    }
-    if (self->bar_) self->bar_->update(self->here_ >> 20, fmt::format("MB of {}", self->total_ >> 20));
-    return length;
+  bool take(std::span<const uint8_t> piece) {
+    if (!has_room(here_ + static_cast<int64_t>(piece.size()))) return false;
+    write_at(file_, here_, piece, partial_);
+    here_ += static_cast<int64_t>(piece.size());
+    if (bar_) bar_->update(here_ >> 20, fmt::format("MB of {}", total_ >> 20));
+    return true;
   }
 
   // At the first byte of an answer: places the writing and learns the size; false if it is not the file.
-  bool begin() {
-    const long code = status();
-    int64_t first = 0, last = 0, whole = -1;
-    const bool rest = code == kPart && std::sscanf(range_.c_str(), "bytes %ld-%ld/%ld", &first, &last, &whole) >= 2;
-    if ((code != kWhole && !rest) || (rest && first != offset_)) {
-      refused_ = true;
-      return false;
-    }
+  bool begin(const HttpReply& head) {
+    const std::optional<ContentRange> range = head.status == kPart ? head.range() : std::nullopt;
+    refused_ = range ? range->first != offset_ : head.status != kWhole;
+    if (refused_) return false;
     begun_ = true;
-    if (!rest) offset_ = 0;
+    if (!range) offset_ = 0;
     here_ = offset_;
-    if (::ftruncate(file_.get(), here_) != 0) {
-      disk_error_ = errno;
-      return false;
-    }
-    curl_off_t length = -1;
-    curl_easy_getinfo(curl_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    total_ = rest ? whole : length;
+    TSR_CHECK(::ftruncate(file_.get(), here_) == 0, "cannot write {}: {}", partial_.string(), std::strerror(errno));
+    total_ = range ? range->whole : head.length();
     if (!has_room(total_)) return false;
-    if (!rest) keep_mark(etag_.empty() ? date_ : etag_);
+    if (!range) keep_mark(head.mark());
     if (total_ > 0) bar_.emplace("download", total_ >> 20);
     return true;
   }
@@ -197,7 +113,7 @@ class Transfer {
     return too_large_.empty();
   }
 
-  // Without a mark the next call starts anew; that is all a failure here may cost (and no exception may cross libcurl).
+  // Without a mark the next call starts anew; that is all a failure here may cost.
   void keep_mark(const std::string& mark) {
     std::error_code ignored;
     fs::remove(mark_of(partial_), ignored);
@@ -208,17 +124,13 @@ class Transfer {
     }
   }
 
+  const std::string& url_;
   fs::path partial_;
   Access access_;
-  bool secure_;
   int64_t most_;
-  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
-  std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
-  std::array<char, CURL_ERROR_SIZE> message_{};
-  std::string etag_, date_, range_;
+  std::string mark_;       // of what an earlier call left
   std::string too_large_;  // why it is
   Descriptor file_;
-  int disk_error_ = 0;
   int64_t offset_ = 0, here_ = 0, total_ = -1;
   bool begun_ = false, refused_ = false;
   std::optional<ProgressBar> bar_;
@@ -244,21 +156,18 @@ int64_t max_download_bytes() {
 }
 
 Downloaded download(const std::string& url, const fs::path& partial, Access access) {
-  start_curl();
-  bool resumed = false;
+  HttpClient client(kSilence);
   auto pause = kFirstPause;
   for (int left = kTries - 1;; --left) {
     Outcome outcome;
     {
       Transfer transfer(url, partial, access);
-      outcome = transfer.run();
-      resumed = transfer.resumed();
-      if (outcome.done()) return {transfer.bytes(), resumed};
+      outcome = transfer.run(client);
+      if (outcome.done) return {transfer.bytes(), transfer.resumed()};
     }
     // What is there is longer than the file, or the file has changed.
-    const bool stale = outcome.code == CURLE_OK && (outcome.status == kBeyondTheEnd || outcome.status == kPart) && resumed;
-    if (stale) forget_download(partial);
-    if (left == 0 || !(stale || outcome.worth_another())) {
+    if (outcome.stale) forget_download(partial);
+    if (left == 0 || !(outcome.stale || outcome.worth_another)) {
       std::error_code error;
       if (fs::file_size(partial, error) == 0) forget_download(partial);
       throw DownloadError(outcome.reason);

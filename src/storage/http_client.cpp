@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <tuple>
@@ -51,8 +53,9 @@ class Exchange {
     if (error_) std::rethrow_exception(error_);
     curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &reply_.status);
     if (code != CURLE_OK && !ended_) {
-      reply_.failure = message_[0] != 0 ? message_.data() : curl_easy_strerror(code);
+      reply_.failure = reason(code);
       reply_.temporary = contains(kCut, code);
+      reply_.reached = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST;
     } else {
       reply_.temporary = contains(kBusy, reply_.status);
     }
@@ -67,6 +70,12 @@ class Exchange {
   template <class Value>
   void set(CURLoption option, Value value) {
     curl_easy_setopt(curl_, option, value);
+  }
+
+  std::string reason(CURLcode code) const {
+    if (code == CURLE_UNSUPPORTED_PROTOCOL && request_.url.starts_with("https://"))
+      return "the server leads from https to another protocol, where the file could be exchanged on its way";
+    return message_[0] != 0 ? message_.data() : curl_easy_strerror(code);
   }
 
   void prepare(std::chrono::seconds timeout) {
@@ -200,6 +209,26 @@ struct HttpClient::Handle {
 std::string HttpReply::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
+}
+
+int64_t HttpReply::length() const {
+  constexpr int64_t kNoLength = int64_t{1} << 60;  // bytes that no file has
+  const std::string text = header("content-length");
+  int64_t length = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  const bool fine = error == std::errc() && end == text.data() + text.size() && length >= 0 && length < kNoLength;
+  return fine ? length : -1;
+}
+
+std::optional<ContentRange> HttpReply::range() const {
+  ContentRange found;
+  const int read = std::sscanf(header("content-range").c_str(), "bytes %ld-%ld/%ld", &found.first, &found.last, &found.whole);
+  return read >= 2 ? std::optional(found) : std::nullopt;
+}
+
+std::string HttpReply::mark() const {
+  const std::string etag = header("etag");
+  return etag.empty() || etag.starts_with("W/") ? header("last-modified") : etag;  // weak ones do not promise the same bytes
 }
 
 HttpClient::HttpClient(std::chrono::seconds timeout) : timeout_(timeout) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ struct HttpRequest {
   size_t most_body_bytes = size_t{16} << 20;  // of an answer that is kept; a longer one is refused
 };
 
+// "bytes 0-99/1234"; `whole` is -1 where the server does not say.
+struct ContentRange {
+  int64_t first = -1, last = -1, whole = -1;
+};
+
 // What came back.
 struct HttpReply {
   long status = 0;                                  // 0: no answer
@@ -31,9 +37,14 @@ struct HttpReply {
   std::string body = {};                            // where nothing took it
   std::string failure = {};                         // of the connection; empty: an answer came, whole
   bool temporary = false;                           // another try may bring something else
+  bool reached = true;                              // false: there was no connection, for now or for ever
 
   bool ok() const { return failure.empty() && status >= 200 && status < 300; }
   std::string header(const std::string& name) const;
+  int64_t length() const;                     // of the body; -1 where the server does not say
+  std::optional<ContentRange> range() const;  // of an answer that is a part
+  // What tells that a later answer is of the same bytes: a strong ETag, else the date; may be empty.
+  std::string mark() const;
 };
 
 // Takes a piece of the body of an answer that is good (2xx), whose status and headers are known by then; false: no more of it.

@@ -1,7 +1,5 @@
 #include "storage/object_fetch.h"
 
-#include <charconv>
-#include <cstdio>
 #include <optional>
 
 #include "core/error.h"
@@ -14,7 +12,6 @@ namespace {
 constexpr long kPart = 206, kUnchanged = 304, kOtherVersion = 412, kBeyondTheEnd = 416;
 constexpr size_t kLongestMark = 512;
 constexpr int64_t kProgress = 1 << 20;
-constexpr int64_t kNoObject = int64_t{1} << 60;  // bytes that no object has
 
 // What tells two versions of an object apart: its ETag, else its date.
 std::string mark_of(const HttpReply& reply) {
@@ -30,14 +27,6 @@ bool is_etag(const std::string& mark) {
 // Of weak ones and dates servers do not promise that the bytes are the same.
 bool promises_bytes(const std::string& mark) {
   return is_etag(mark) && !mark.starts_with("W/");
-}
-
-int64_t content_length(const HttpReply& reply) {
-  const std::string text = reply.header("content-length");
-  int64_t length = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  const bool fine = error == std::errc() && end == text.data() + text.size() && length >= 0 && length < kNoObject;
-  return fine ? length : -1;
 }
 
 // The tries of one object.
@@ -90,14 +79,14 @@ class Fetch {
   bool begin(const HttpReply& head) {
     begun_ = true;
     if (head.status == kPart) {
-      int64_t first = -1, last = -1, whole = -1;
-      const int read = std::sscanf(head.header("content-range").c_str(), "bytes %ld-%ld/%ld", &first, &last, &whole);
-      other_ = !draft_ || read != 3 || first != draft_->written() || whole != draft_->bytes() || mark_of(head) != mark_;
+      const ContentRange range = head.range().value_or(ContentRange{});
+      other_ = !draft_ || range.first < 0 || range.first != draft_->written() || range.whole < 0 ||
+               range.whole != draft_->bytes() || mark_of(head) != mark_;
       return !other_;
     }
     mark_ = mark_of(head);
     draft_.reset();  // its room is free for the new one
-    draft_.emplace(cache_, key_, content_length(head), what_);
+    draft_.emplace(cache_, key_, head.length(), what_);
     return true;
   }
 

@@ -1,6 +1,5 @@
 #include "storage/parallel_download.h"
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -14,8 +13,9 @@
 #include "core/log.h"
 #include "core/new_file.h"
 #include "core/progress_bar.h"
-#include "storage/http_request.h"
+#include "storage/http_client.h"
 #include "storage/part_list.h"
+#include "storage/write_at.h"
 
 namespace tessera {
 namespace {
@@ -24,7 +24,8 @@ using namespace std::chrono_literals;
 
 constexpr int kTries = 5;            // of a part that does not get on
 constexpr auto kFirstPause = 500ms;  // doubled after each
-constexpr long kPart = 206;
+constexpr long kWhole = 200, kPart = 206;
+constexpr auto kSilence = 60s;
 constexpr double kGigabyte = 1e9;
 
 fs::path list_of(const fs::path& partial) {
@@ -38,35 +39,21 @@ struct Probe {
   int64_t total = -1;
 };
 
-size_t keep_header(const char* data, size_t, size_t length, AnswerHeaders* answer) {
-  answer->take({data, length});
-  return length;
-}
-
-Probe probe(const std::string& url) {
-  const CurlHandle curl = new_http_request(url);
-  AnswerHeaders answer;
-  struct Body {
-    CURL* curl;
-    static size_t take(const char*, size_t, size_t length, Body* self) { return status_of(self->curl) == kPart ? length : 0; }
-  } body{curl.get()};
-  curl_easy_setopt(curl.get(), CURLOPT_RANGE, "0-0");
-  curl_easy_setopt(curl.get(), CURLOPT_HEADERFUNCTION, &keep_header);
-  curl_easy_setopt(curl.get(), CURLOPT_HEADERDATA, &answer);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, &Body::take);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &body);
-  Probe found;
-  int64_t first = -1, last = -1;
-  if (curl_easy_perform(curl.get()) != CURLE_OK || status_of(curl.get()) != kPart) return found;
-  const bool right = read_content_range(answer.range, first, last, found.total) && first == 0 && last == 0;
-  found.mark = answer.mark();
-  found.gives_parts = right && found.total > 0 && !found.mark.empty();
+Probe probe(HttpClient& client, const std::string& url) {
+  const HttpReply reply = client.send({.url = url, .headers = {"Range: bytes=0-0"}, .follow_redirects = true},
+                                      [](const HttpReply& head, std::span<const uint8_t>) { return head.status == kPart; });
+  const std::optional<ContentRange> range = reply.range();
+  if (!reply.ok() || reply.status != kPart || !range) return {};
+  Probe found{.mark = reply.mark(), .total = range->whole};
+  found.gives_parts = range->first == 0 && range->last == 0 && found.total > 0 && !found.mark.empty();
   return found;
 }
 
 // All that the connections share.
 struct Work {
+  HttpClient& client;
   std::string url, mark;
+  fs::path partial;
   PartList& parts;
   const Descriptor& file;
   ProgressBar bar;
@@ -77,7 +64,7 @@ struct Work {
   std::mutex mutex{};
   std::string reason{};      // why it failed; guarded by mutex
   std::string given_up{};    // why a connection left its part to others
-  bool disk_failed = false;  // it was not the network
+  bool disk_failed = false;  // it was not the network; the reason says all
   bool changed = false;      // the server has another file by now, or gives no parts any more
 
   void fail_with(std::string why, bool disk, bool other_file = false) {
@@ -102,76 +89,46 @@ struct Work {
 // One request for the rest of one part.
 class PartTransfer {
  public:
-  PartTransfer(Work& work, int64_t begin, int64_t end)
-      : work_(work), here_(begin), end_(end), curl_(new_http_request(work.url)) {
-    headers_.reset(curl_slist_append(nullptr, ("If-Range: " + work.mark).c_str()));
-    set(CURLOPT_RANGE, fmt::format("{}-{}", begin, end - 1).c_str());
-    set(CURLOPT_HTTPHEADER, headers_.get());
-    set(CURLOPT_ERRORBUFFER, message_.data());
-    set(CURLOPT_HEADERFUNCTION, &keep_header);
-    set(CURLOPT_HEADERDATA, &answer_);
-    set(CURLOPT_WRITEFUNCTION, &PartTransfer::on_body);
-    set(CURLOPT_WRITEDATA, this);
-  }
+  PartTransfer(Work& work, int64_t begin, int64_t end) : work_(work), here_(begin), end_(end) {}
 
-  void run() { code_ = curl_easy_perform(curl_.get()); }
+  // Throws Error where the disk fails.
+  void run() {
+    reply_ = work_.client.send({.url = work_.url,
+                                .headers = {fmt::format("Range: bytes={}-{}", here_, end_ - 1), "If-Range: " + work_.mark},
+                                .follow_redirects = true},
+                               [&](const HttpReply& head, std::span<const uint8_t> piece) { return take(head, piece); });
+  }
 
   int64_t here() const { return here_; }
   bool done() const { return here_ == end_; }
-  int disk_error() const { return disk_error_; }
   bool is_other_file() const { return other_file_; }
   // Whether the same request may do better a little later.
-  bool is_passing() const {
-    const bool answered = refused_ || (code_ == CURLE_OK && !begun_);
-    return answered ? is_passing_fault(CURLE_OK, status_of(curl_.get())) : is_passing_fault(code_, 0);
-  }
+  bool is_passing() const { return reply_.temporary && reply_.reached; }
   std::string reason() const {
-    if (refused_ || code_ == CURLE_OK) return fmt::format("the server answered {}", status_of(curl_.get()));
-    return message_[0] != 0 ? message_.data() : curl_easy_strerror(code_);
+    return reply_.failure.empty() ? fmt::format("the server answered {}", reply_.status) : reply_.failure;
   }
 
  private:
-  template <class Value>
-  void set(CURLoption option, Value value) {
-    curl_easy_setopt(curl_.get(), option, value);
+  bool take(const HttpReply& head, std::span<const uint8_t> piece) {
+    if (work_.stop || (!begun_ && !begin(head))) return false;
+    if (static_cast<int64_t>(piece.size()) > end_ - here_) return false;  // more than was asked for
+    write_at(work_.file, here_, piece, work_.partial);
+    here_ += static_cast<int64_t>(piece.size());
+    work_.add(static_cast<int64_t>(piece.size()));
+    return true;
   }
 
-  bool begin() {
-    const long status = status_of(curl_.get());
-    int64_t first = -1, last = -1, whole = -1;
-    const bool right = status == kPart && read_content_range(answer_.range, first, last, whole) && first == here_ &&
-                       last == end_ - 1 && whole == work_.total;
-    refused_ = !right;
-    other_file_ = !right && (status == 200 || status == kPart);
-    return begun_ = right;
-  }
-
-  static size_t on_body(const char* data, size_t, size_t length, PartTransfer* self) {
-    if (self->work_.stop || (!self->begun_ && !self->begin())) return 0;
-    if (static_cast<int64_t>(length) > self->end_ - self->here_) return 0;  // more than was asked for
-    for (size_t done = 0; done < length;) {
-      const ssize_t put = ::pwrite(self->work_.file.get(), data + done, length - done, self->here_);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) {
-        self->disk_error_ = errno;
-        return 0;
-      }
-      done += static_cast<size_t>(put);
-      self->here_ += put;
-    }
-    self->work_.add(static_cast<int64_t>(length));
-    return length;
+  bool begin(const HttpReply& head) {
+    const ContentRange range = head.range().value_or(ContentRange{});
+    begun_ = head.status == kPart && range.first == here_ && range.last == end_ - 1 && range.whole == work_.total;
+    other_file_ = !begun_ && (head.status == kWhole || head.status == kPart);
+    return begun_;
   }
 
   Work& work_;
   int64_t here_, end_;
-  CurlHandle curl_;
-  CurlHeaders headers_{nullptr, curl_slist_free_all};
-  AnswerHeaders answer_;
-  std::array<char, CURL_ERROR_SIZE> message_{};
-  CURLcode code_ = CURLE_OK;
-  int disk_error_ = 0;
-  bool begun_ = false, refused_ = false, other_file_ = false;
+  HttpReply reply_;
+  bool begun_ = false, other_file_ = false;
 };
 
 // False: the work has failed.
@@ -181,9 +138,9 @@ bool fetch_part(Work& work, int64_t part) {
   for (int left = kTries; !work.stop;) {
     PartTransfer transfer(work, here, work.parts.end_of(part));
     transfer.run();
-    if (transfer.disk_error() != 0) return work.fail_with(std::strerror(transfer.disk_error()), true), false;
     if (transfer.done()) {
-      if (::fdatasync(work.file.get()) != 0) return work.fail_with(std::strerror(errno), true), false;
+      if (::fdatasync(work.file.get()) != 0)
+        return work.fail_with(fmt::format("cannot write {}: {}", work.partial.string(), std::strerror(errno)), true), false;
       work.parts.note(part);
       return true;
     }
@@ -222,8 +179,9 @@ void forget_download_in_parts(const fs::path& partial) {
 }
 
 Downloaded download_in_parts(const std::string& url, const fs::path& partial, Access access, const DownloadParts& options) {
+  HttpClient client(kSilence);
   for (bool again = false;; again = true) {
-    const Probe found = probe(url);
+    const Probe found = probe(client, url);
     if (!found.gives_parts || found.total < 2 * options.part_bytes || again) {
       std::error_code ignored;
       if (fs::remove(list_of(partial), ignored)) forget_download(partial);  // it has holes
@@ -239,7 +197,8 @@ Downloaded download_in_parts(const std::string& url, const fs::path& partial, Ac
     const int64_t there = parts.bytes_there();
     refuse_too_large(found.total, found.total - there, partial);
     TSR_CHECK(::ftruncate(file.get(), found.total) == 0, "cannot write {}: {}", partial.string(), std::strerror(errno));
-    Work work{url, found.mark, parts, file, {"download", found.total >> 20}, found.total, there, options.connections};
+    Work work{client,      url,   found.mark,         partial, parts, file, {"download", found.total >> 20},
+              found.total, there, options.connections};
     std::vector<std::thread> connections;
     for (int i = 0; i < options.connections; ++i) {
       connections.emplace_back([&] {
@@ -255,7 +214,7 @@ Downloaded download_in_parts(const std::string& url, const fs::path& partial, Ac
     for (std::thread& connection : connections) connection.join();
     if (parts.bytes_there() < found.total && work.reason.empty()) work.reason = work.given_up;
     if (work.reason.empty()) return {found.total, there > 0};
-    if (work.disk_failed) fail("cannot write {}: {}", partial.string(), work.reason);
+    if (work.disk_failed) throw Error(work.reason);
     if (!work.changed) throw DownloadError(work.reason);
     forget_download_in_parts(partial);
     log_info("{}; fetching it anew", work.reason);

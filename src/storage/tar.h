@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/tar_header.h"
+
 namespace tessera {
 
 // A file in a tar archive.
@@ -15,12 +17,12 @@ struct TarMember {
   uint64_t size = 0;
 };
 
-// The regular files of a tar archive one after the other: POSIX ustar, pax (long names, large sizes) and GNU (the same in its
-// own way). Folders, links and devices are passed over. Every checksum, offset and size is checked. `bytes` must outlive the
-// reader.
+// The regular files of a tar archive in memory, one after the other; folders, links and devices are passed over. Every offset
+// and size is checked. `bytes` must outlive the reader.
 class TarReader {
  public:
-  TarReader(std::span<const uint8_t> bytes, std::string archive) : bytes_(bytes), archive_(std::move(archive)) {}
+  TarReader(std::span<const uint8_t> bytes, std::string archive)
+      : bytes_(bytes), archive_(archive), headers_(std::move(archive)) {}
 
   // The next file; nothing at the end of the archive. Throws Error where it is damaged or cut.
   std::optional<TarMember> next();
@@ -34,10 +36,9 @@ class TarReader {
 
   std::span<const uint8_t> bytes_;
   std::string archive_;
+  TarHeaders headers_;
   uint64_t at_ = 0;
 };
-
-inline constexpr size_t kTarBlock = 512;
 
 // What a file takes in an archive that put_tar_member writes.
 uint64_t tar_member_bytes(const std::string& name, uint64_t size);

@@ -5,17 +5,12 @@
 #include <span>
 #include <string>
 
+#include "storage/tar_header.h"
+
 namespace tessera {
 
-struct TarEntry {
-  enum class Kind { kFile, kFolder, kLink, kOther };
-  std::string name;
-  Kind kind = Kind::kFile;
-  uint64_t size = 0;
-};
-
-// The entries of a tar file (ustar, pax, GNU's long names) as they come, from a source that can only go on. Every header is
-// checked. Throws Error, also where the file ends before its end mark.
+// The entries of a tar archive as they come, from a source that can only go on. Throws Error, also where the archive ends
+// before its end mark.
 class TarStream {
  public:
   // Puts up to `most` bytes to `to`; 0 at the end. Throws Error.
@@ -32,14 +27,12 @@ class TarStream {
  private:
   void read_whole(std::span<uint8_t> to);
   void pass_over_rest();
-  std::string read_extension(uint64_t size);
 
   Source source_;
   std::string name_;
+  TarHeaders headers_;
+  uint64_t at_ = 0;                  // bytes that came
   uint64_t left_ = 0, padding_ = 0;  // of the present entry
 };
-
-// Whether these first bytes (512 or more) are a tar header.
-bool looks_like_tar(std::span<const uint8_t> bytes);
 
 }  // namespace tessera

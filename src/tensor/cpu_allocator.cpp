@@ -26,6 +26,12 @@ struct Header {
 };
 static_assert(sizeof(Header) <= kAlignment);
 
+struct PlannedFailure {
+  int64_t requests = 0;
+  int64_t at = -1;
+};
+thread_local PlannedFailure planned;
+
 // Sizes are rounded up to an eighth of a power of two, so that blocks fit again; at most 12.5 % is lost.
 size_t size_class(size_t bytes) {
   if (bytes < kSmallest) return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -39,6 +45,8 @@ class CachingAllocator final : public c10::Allocator {
 
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &release, c10::Device(c10::kCPU)};
+    TORCH_CHECK_WITH(OutOfMemoryError, planned.requests++ != planned.at, "not enough memory: a request of ", bytes,
+                     " bytes fails on purpose");
     const size_t capacity = size_class(bytes);
     void* data = capacity >= kSmallest ? take_cached(capacity) : nullptr;
     if (data == nullptr) data = take_new(capacity);
@@ -154,6 +162,12 @@ size_t cpu_allocator_cached_bytes() {
 
 void empty_cpu_cache() {
   if (CachingAllocator::instance() != nullptr) CachingAllocator::instance()->flush();
+}
+
+int64_t fail_cpu_request(int64_t n) {
+  const int64_t made = planned.requests;
+  planned = {.requests = 0, .at = n};
+  return made;
 }
 
 std::optional<size_t> cpu_memory_of(const std::function<void()>& work) {

@@ -8,19 +8,28 @@
 
 namespace tessera {
 
-void LossContexts::add_predictions(const Loss& loss, const ModelOutput& output, const Targets& targets) {
-  main.add_predictions(loss.prediction_sums(output.logits(), targets));
-  if (output.aux.defined()) aux.add_predictions(loss.prediction_sums(output.aux, targets));
+LossContext LossContexts::aux(size_t output) const {
+  LossContext context = main;
+  context.prediction_sums = output < aux_predictions.size() ? aux_predictions[output] : at::Tensor();
+  return context;
 }
 
-void LossContexts::sum_predictions(Communicator& ranks) {
-  for (LossContext* context : {&main, &aux}) {
-    if (context->prediction_sums.defined()) ranks.sum(context->prediction_sums);
+void LossContexts::add_predictions(const Loss& loss, const ModelOutput& output, const Targets& targets) {
+  main.add_predictions(loss.prediction_sums(output.logits(), targets));
+  aux_predictions.resize(output.aux.size());
+  for (size_t i = 0; i < output.aux.size(); ++i) {
+    const at::Tensor sums = loss.prediction_sums(output.aux[i], targets);
+    aux_predictions[i] = aux_predictions[i].defined() ? aux_predictions[i] + sums : sums;
   }
 }
 
+void LossContexts::sum_predictions(Communicator& ranks) {
+  if (main.prediction_sums.defined()) ranks.sum(main.prediction_sums);
+  for (at::Tensor& sums : aux_predictions) ranks.sum(sums);
+}
+
 std::vector<at::Tensor*> PassInputs::tensors() {
-  return {&pixels, &targets.labels, &targets.other, &targets.mix_weight, &sample_keys, &contexts.main.sums, &contexts.aux.sums};
+  return {&pixels, &targets.labels, &targets.other, &targets.mix_weight, &sample_keys, &contexts.main.sums};
 }
 
 ForwardPass::ForwardPass(const Experiment& experiment, SegmentationModel& model, const Loss& loss, at::Device device,
@@ -37,6 +46,7 @@ PassInputs ForwardPass::inputs(const StepInputs& step, const Pass& pass, const L
   const TrainConfig& train = experiment_.train;
   const int64_t count = pass.end - pass.begin;
   at::Tensor pixels;
+  const ProfiledPart part("copy");
   if (with_pixels) {
     pixels = step.batch.input(pass.begin, pass.end, experiment_.data.normalize, input_type(train.precision));
     if (!train.channels_last) pixels = pixels.contiguous();
@@ -57,9 +67,14 @@ ModelOutput ForwardPass::output(const PassInputs& inputs, const Pass& pass, bool
 }
 
 at::Tensor ForwardPass::loss(const ModelOutput& output, const PassInputs& inputs) const {
-  const at::Tensor main = loss_.micro_loss(output.scores, inputs.targets, inputs.contexts.main).value;
-  if (!output.aux.defined()) return main;
-  return main + aux_weight_of(experiment_) * loss_.micro_loss(output.aux, inputs.targets, inputs.contexts.aux).value;
+  const ProfiledPart part("loss");
+  at::Tensor total = loss_.micro_loss(output.scores, inputs.targets, inputs.contexts.main).value;
+  if (output.aux.empty()) return total;
+  const std::vector<double> weights = output_weights(experiment_, output.aux.size());
+  if (weights[0] != 1) total = weights[0] * total;
+  for (size_t i = 0; i < output.aux.size(); ++i)
+    total = total + weights[i + 1] * loss_.micro_loss(output.aux[i], inputs.targets, inputs.contexts.aux(i)).value;
+  return total;
 }
 
 }  // namespace tessera

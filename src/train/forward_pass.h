@@ -13,9 +13,12 @@ namespace tessera {
 
 // What the losses of a model's main and auxiliary logits divide by; their sums over predictions differ.
 struct LossContexts {
-  LossContext main, aux;
+  LossContext main;
+  std::vector<at::Tensor> aux_predictions;  // the sums of each auxiliary output; empty where there are none
 
-  explicit LossContexts(const LossContext& labels) : main(labels), aux(labels) {}
+  explicit LossContexts(const LossContext& labels) : main(labels) {}
+
+  LossContext aux(size_t output) const;
 
   void add_predictions(const Loss& loss, const ModelOutput& output, const Targets& targets);
   void sum_predictions(Communicator& ranks);  // where there are any. A collective

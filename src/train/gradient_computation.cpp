@@ -9,7 +9,6 @@
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "infer/too_large.h"
-#include "tensor/error_text.h"
 
 namespace tessera {
 namespace {
@@ -47,12 +46,13 @@ GradientComputation::GradientComputation(const Experiment& experiment, Segmentat
                    : std::make_unique<GradientReducer>(world.gradients, arena.places(), arena.grads(), experiment.dist)),
       forward_(experiment, model, loss, device, norm_exchange_.get(), running_stats_.get(), trace),
       recorded_(arena.params().device(), recorder_of(experiment.train, device, world)),
-      micro_batch_(experiment.train.micro_batch) {
+      micro_batch_(experiment.train.micro_batch.samples) {
   if (reducer_)
     reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
 }
 
 at::Tensor GradientComputation::compute(const StepInputs& inputs) {
+  saved_buffers_.reset();
   saved_buffers_ = arena_.buffers().clone();
   if (running_stats_) running_stats_->begin(plan_.own().units);
   const bool needs_sums = loss_.needs_prediction_sums();
@@ -68,18 +68,51 @@ at::Tensor GradientComputation::compute(const StepInputs& inputs) {
       contexts = with_prediction_sums(inputs, nullptr);
     total = run_passes(inputs, contexts, std::exchange(first_output, std::nullopt));
   });
+  if (reducer_) reducer_->send_rest();
   return total;
 }
 
-void GradientComputation::reduce() {
-  if (!reducer_) return;
+void GradientComputation::give_up() {
+  const at::NoGradGuard no_grad;
+  recorded_.forget();
+  working_.forget();
+  if (reducer_) reducer_->give_up();
+  if (saved_buffers_.defined()) arena_.buffers().copy_(saved_buffers_);
+}
+
+at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
+  if (!reducer_) return loss;
+  const ProfiledPart part("reduce");
   const double begin = StepTrace::now();
   reducer_->finish();
   trace_.add("wait", "wait", begin, StepTrace::now());
   for (const BucketTimes& bucket : reducer_->times()) {
     if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
   }
-  running_stats_->finish();
+  running_stats_->sum(loss);
+  return make_with_kept_memory([&] {
+    const at::NoGradGuard no_grad;
+    arena_.buffers().copy_(saved_buffers_);
+    return running_stats_->apply();
+  });
+}
+
+void GradientComputation::keep_statistics(const at::Tensor& clip_factor) {
+  const at::NoGradGuard no_grad;
+  at::Tensor& buffers = arena_.buffers();
+  if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, saved_buffers_);
+}
+
+void GradientComputation::repeat_forward(const StepInputs& inputs, const std::function<void(const Pass&, const at::Tensor& pixels)>& begins) {
+  const at::NoGradGuard no_grad;
+  saved_buffers_ = arena_.buffers().clone();
+  const LossContexts contexts(inputs.labels);
+  for (const Pass& pass : plan_.own().passes(micro_batch_)) {
+    const PassInputs some = forward_.inputs(inputs, pass, contexts);
+    begins(pass, some.pixels);
+    forward_.output(some, pass, /*keeps_statistics=*/false);
+  }
+  arena_.buffers().copy_(saved_buffers_);
 }
 
 // With one pass on every rank its output serves the loss too and is kept; else these are passes of their own, whose statistics
@@ -133,46 +166,41 @@ at::Tensor GradientComputation::run_only_pass(const StepInputs& inputs, const Pa
     working_.collect_only_pass();
     return loss.detach();
   };
-  return trace_.is_on() ? body() : recorded_.run(all.tensors(), body);
+  return trace_.is_on() || runs_each_pass_ ? body() : recorded_.run(all.tensors(), body);
 }
 
 void GradientComputation::backward(const at::Tensor& loss) {
   const StepTrace::Span span(trace_, "backward");
   enter_phase(RankPhase::kBackward);
-  scaler_.scaled(loss).backward();
+  // Where the loss is not finite no gradient is, whatever its own backward would make of it: one norm tells of both.
+  const at::Tensor scaled = scaler_.scaled(loss);
+  scaled.backward(scaled.detach() * 0 + 1);
 }
 
 // Runs `body` again, in smaller passes and from the state before, when memory runs out. A pass over spread units cannot be
-// repeated by one rank alone: the others are in it too.
+// repeated by one rank alone: the others are in it too. What cannot be made smaller is for TrainStep: Note [Out of memory].
 void GradientComputation::with_retries(int64_t step, const std::function<void()>& body) {
   while (true) {
     try {
       return body();
     } catch (const std::exception& e) {
       const std::string why = why_too_large(e);
-      if (why.empty()) throw;
+      if (why.empty() || plan_.spread()) throw;
       const at::NoGradGuard no_grad;
-      if (reducer_ && !plan_.spread()) reducer_->interrupt();
+      if (reducer_) reducer_->interrupt();
       arena_.buffers().copy_(saved_buffers_);
       if (running_stats_) running_stats_->begin(plan_.own().units);
-      if (plan_.spread() || !shrink_micro_batch()) {
-        fail(
-            "{} at step {} with {}; set {}train.norm_group lower (it defines the experiment), or use smaller crops, "
-            "a smaller model or train.precision=bf16. {}",
-            why, step,
-            plan_.spread() ? "batch-norm units spread over the ranks"
-                           : fmt::format("the smallest micro-batch ({} samples, one batch-norm unit)", micro_batch_),
-            plan_.spread() ? "train.micro_batch, so that less is computed at a time, use more ranks, set " : "", error_text(e));
-      }
+      if (!shrink()) throw;
       log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch_);
     }
   }
 }
 
 // False where what is left must stay together.
-bool GradientComputation::shrink_micro_batch() {
+bool GradientComputation::shrink() {
   recorded_.forget();
   release_kept_memory();
+  if (plan_.spread()) return false;  // the others are in these passes too
   const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
   int64_t largest = 0;
   for (const Pass& pass : passes) largest = std::max(largest, pass.end - pass.begin);

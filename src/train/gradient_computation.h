@@ -28,14 +28,29 @@ class GradientComputation {
 
   // Leaves this rank's gradients in the arena; of buckets that are complete the sum over the ranks is under way. Returns the
   // slice's part of the loss of the global batch: a scalar, and the parts of all ranks add up. In a scope of working weights.
+  // Where it throws, see give_up.
   at::Tensor compute(const StepInputs& inputs);
 
-  // Completes the sum over the ranks, of gradients and of batch norm's running averages. A collective, in the same scope.
-  void reduce();
+  // After `compute` failed, or before what it gave was reduced: the state is that from before it. Waits for no rank.
+  void give_up();
+
+  // From now on in smaller passes. False where what is left must stay together.
+  bool shrink();
+
+  // Completes the sum over the ranks, of gradients, of batch norm's running averages and of the losses that `compute` gave,
+  // which it returns. A collective, in the same scope.
+  at::Tensor reduce(const at::Tensor& loss);
+
+  // Where the step's clip factor is not finite, the running averages are again those from before it. Waits for nothing.
+  void keep_statistics(const at::Tensor& clip_factor);
+
+  // The forward passes of a step by themselves, which leave everything as it is. begins: before each. In the same scope; a collective where units are spread.
+  void repeat_forward(const StepInputs& inputs, const std::function<void(const Pass&, const at::Tensor& pixels)>& begins);
 
   GradientReducer* reducer() { return reducer_.get(); }  // null when alone
   int64_t micro_batch() const { return micro_batch_; }
   RecordedPass& recorded() { return recorded_; }
+  void run_each_pass(bool on) { runs_each_pass_ = on; }  // a recording hides its parts
 
  private:
   LossContexts with_prediction_sums(const StepInputs& inputs, std::optional<ModelOutput>* only_output);
@@ -43,7 +58,6 @@ class GradientComputation {
   at::Tensor run_only_pass(const StepInputs& inputs, const Pass& pass, const LossContexts& contexts);
   void backward(const at::Tensor& loss);
   void with_retries(int64_t step, const std::function<void()>& body);
-  bool shrink_micro_batch();
 
   World& world_;
   const Loss& loss_;
@@ -60,6 +74,7 @@ class GradientComputation {
   RecordedPass recorded_;
   int64_t micro_batch_;
   bool first_pass_ = true;  // whose gradients replace, while those of the others are added
+  bool runs_each_pass_ = false;
   at::Tensor saved_buffers_;
 };
 

@@ -56,7 +56,6 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
       drop_labels(batch);
       loss = step.run(batch, {i, kSteps, 2}).loss;
     }
-    world.control.sum(loss);
     at::Tensor average = at::empty({0}, at::kDouble);
     for (const auto& [name, value] : step.average().state()) average = at::cat({average, value.flatten().to(at::kDouble)});
     const std::lock_guard lock(mutex);
@@ -146,6 +145,28 @@ TEST(Invariance, MixUpAndCutMix) {
   expect_same(train(few, 1), train(few, 3), 1e-9, "more ranks than samples, mixed");
 }
 
+// Hard pixels and sorted errors are those of an image; how many are hard, and overlaps, those of the batch.
+TEST(Invariance, LossesOfSelectedAndSortedPixels) {
+  expect_invariant(
+      {"train.norm_group=2",
+       "loss.terms=[{ohem: {threshold: 0.5, class_weights: [1, 2, 0.5, 1]}}, lovasz, {tversky: {gamma: 0.75, smooth: 1}}, "
+       "{boundary_ce: {weight: 0.1}}, {focal: {class_weights: [1, 2, 0.5, 1]}}]"},
+      {2, 4});
+}
+
+TEST(Invariance, LossesOfSelectedAndSortedPixelsMixed) {
+  expect_invariant({"train.norm_group=8", "loss.terms=[{ohem: {threshold: 0.5}}, lovasz, {tversky: {smooth: 1}}, boundary_ce]",
+                    "optimizer.lr=0.005", "train.mixup.alpha=0.4", "train.mixup.probability=0.5", "train.cutmix.alpha=1",
+                    "train.cutmix.probability=0.4"},
+                   {8});
+}
+
+// A loss at each height of the decoder, with prediction sums of its own.
+TEST(Invariance, DeepSupervision) {
+  expect_invariant(
+      {"train.norm_group=2", "model.unet.channels=[4, 8, 8]", "model.unet.deep_supervision=2", "loss.type=ce_dice"}, {2, 4});
+}
+
 // Labels that are sets of classes, blended ones among them.
 TEST(Invariance, ClassesThatOverlap) {
   expect_invariant({"data.labels.multi=true", "train.norm_group=2", "loss.terms=[bce, dice, focal]", "train.mixup.alpha=0.4",
@@ -185,6 +206,14 @@ TEST(Invariance, Lamb) {
   expect_invariant({"train.norm_group=2", "loss.type=ce", "optimizer.type=lamb", "optimizer.weight_decay=0.01",
                     "optimizer.eps=1e-4", "train.ema.smoothing=0.9"},
                    {2});
+}
+
+TEST(Invariance, LarsAndLion) {
+  expect_invariant({"train.norm_group=2", "loss.type=ce", "optimizer.type=lars", "optimizer.weight_decay=0.01",
+                    "optimizer.trust_coefficient=0.1", "train.ema.smoothing=0.9"},
+                   {2});
+  // A sign is 1 or -1 on either side of nothing: only gradients that are not nearly 0 step alike.
+  expect_invariant({"train.norm_group=2", "loss.type=ce", "optimizer.type=lion", "optimizer.weight_decay=0.01"}, {2});
 }
 
 TEST(Invariance, UnevenRanksUnitsAndWeights) {

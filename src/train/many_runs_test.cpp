@@ -124,6 +124,24 @@ TEST(ManyRuns, ARunThatDivergesHarmsNoneAfterIt) {
   EXPECT_EQ(learned(folder / "after"), learned(folder / "before"));
 }
 
+// What losses and optimizers keep between steps is in a checkpoint.
+TEST(ManyRuns, AResumedRunEndsInTheSameBitsWithAnyLossAndOptimizer) {
+  const TempFolder folder;
+  int number = 0;
+  for (const std::vector<std::string>& settings : std::vector<std::vector<std::string>>{
+           {"optimizer.type=lars", "optimizer.trust_coefficient=0.1", "loss.terms=[{ohem: {class_weights: auto}}, lovasz]"},
+           {"optimizer.type=lion", "optimizer.lr=0.001",
+            "loss.terms=[{focal: {class_weights: effective_number}}, boundary_ce]"},
+           {"loss.terms=[ce, {tversky: {gamma: 0.75}}]", "model.unet.deep_supervision=1", "train.mixup.alpha=0.4"}}) {
+    const std::string name = std::to_string(number++);
+    run_alone(ten_steps(folder / (name + "-whole"), settings));
+    const Experiment experiment = ten_steps(folder / name, settings);
+    run_alone(experiment, {.stop_at = Duration::parse("4ba")});
+    run_alone(experiment, {.resume = true});
+    EXPECT_EQ(learned(folder / name), learned(folder / (name + "-whole"))) << settings[0];
+  }
+}
+
 TEST(ManyRuns, AHookStopsARunWhichGoesOnAsIfItHadNot) {
   const TempFolder folder;
   run_alone(ten_steps(folder / "whole"));

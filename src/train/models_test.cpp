@@ -141,7 +141,7 @@ Gradients gradients_of(const std::string& name, bool checkpoint) {
     const StepContextGuard context({.sample_keys = sample_keys(3, 2, {0, 1, 2, 3}), .segments = testing::norm_segments(4, 2)});
     const ModelOutput output = model->forward(x);
     at::Tensor loss = output.logits().square().mean();
-    if (output.aux.defined()) loss = loss + output.aux.square().mean();
+    for (const at::Tensor& aux : output.aux) loss = loss + aux.square().mean();
     loss.backward();
   }
   for (const auto& item : model->named_parameters()) result.values.emplace_back(item.key(), item.value().grad());

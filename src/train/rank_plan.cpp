@@ -24,7 +24,7 @@ RankPlan::RankPlan(const Experiment& experiment, const SegmentationModel& model,
                    std::vector<double> rank_weights)
     : options_{experiment.train.batch_size,
                has_batch_norm(model) ? std::min(experiment.train.norm_group, experiment.train.batch_size) : 1,
-               experiment.train.micro_batch,
+               experiment.train.micro_batch.samples,
                rank_weights.empty() ? std::vector<double>(static_cast<size_t>(world.size()), 1.0) : std::move(rank_weights)},
       ranks_(world.size()),
       norm_ranks_(ranks_of_a_norm(experiment.dist, world)),

@@ -32,7 +32,8 @@ constexpr std::array kFree = {"run.",
                               "train.cuda_graph",
                               "dist.bucket_mb",
                               "dist.rank_weights",
-                              "dist.timeout_s"};
+                              "dist.timeout_s",
+                              "guard."};
 
 bool is_free(const std::string& key) {
   // val_share decides which samples are trained on, although it is named after the others.

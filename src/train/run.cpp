@@ -17,6 +17,7 @@
 #include "report/html_report.h"
 #include "tensor/error_text.h"
 #include "train/hooks/console.h"
+#include "train/hooks/evaluations.h"
 #include "train/hooks/record.h"
 #include "train/run_copy.h"
 
@@ -108,6 +109,7 @@ Hooks default_hooks(const Experiment& experiment) {
   Hooks hooks;
   hooks.add(std::make_unique<ConsoleHook>());
   hooks.add(std::make_unique<RunLogHook>());
+  hooks.add(std::make_unique<EvaluationsHook>());
   if (experiment.run.tensorboard) hooks.add(std::make_unique<TensorBoardHook>());
   return hooks;
 }

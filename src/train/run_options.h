@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct RunOptions {
   bool autotune_exchange = false;        // measure bucket sizes and compression first
   std::filesystem::path timeline = {};   // Chrome trace of all ranks, written at the end
   std::optional<Duration> stop_at = {};  // see Note [Stop at a step]; the same on all ranks
+  std::optional<double> ends_at_s = {};  // by monotonic_s: saved and left before then; of any rank
+  int64_t profile_steps = 0;             // that are recorded; RUN/profile says where their time went
   std::optional<RunData> data = {};      // opened already, and maybe shared with other runs; else the run opens its own
   bool report = true;                    // draw predictions and make report.html at the end
 };

@@ -8,6 +8,7 @@ std::string RunResult::status() const {
     case RunEnd::kStoppedEarly: return "stopped early";
     case RunEnd::kPaused: return "paused";
     case RunEnd::kHook: return "stopped by " + stop_reason;
+    case RunEnd::kTimeLimit: return "out of time";
     case RunEnd::kSignal: return "stopped";
   }
   return "";

@@ -15,6 +15,7 @@ enum class RunEnd {
   kStoppedEarly,  // by checkpoint.early_stop
   kPaused,        // at stop_at
   kHook,          // a hook wanted it
+  kTimeLimit,     // RunOptions::ends_at_s
   kSignal
 };
 
@@ -26,8 +27,9 @@ struct RunResult {
   int signal = 0;                // the stop signal that ended the run, or 0
   std::string stop_reason = {};  // the hook's, where that ended the run
 
-  bool complete() const { return end != RunEnd::kHook && end != RunEnd::kSignal; }  // see Note [Order of events]
-  std::string status() const;  // "done", "stopped early", "paused", "stopped by <reason>", "stopped"
+  // See Note [Order of events].
+  bool complete() const { return end != RunEnd::kHook && end != RunEnd::kTimeLimit && end != RunEnd::kSignal; }
+  std::string status() const;  // "done", "stopped early", "paused", "stopped by <reason>", "out of time", "stopped"
 };
 
 // The loss or the weights are no longer finite: these settings do not train this model. What was saved before is untouched.

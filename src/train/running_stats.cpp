@@ -9,7 +9,7 @@
 namespace tessera {
 
 RunningStats::RunningStats(SegmentationModel& model, at::Tensor& buffers, Communicator& communicator)
-    : model_(model), buffers_(buffers), communicator_(communicator), sums_(at::zeros_like(buffers, at::kDouble)) {}
+    : model_(model), buffers_(buffers), communicator_(communicator), sums_(at::zeros({buffers.numel() + 1}, buffers.options().dtype(at::kDouble))) {}
 
 int64_t RunningStats::offset_of(const at::Tensor& running) const {
   return running.storage_offset() - buffers_.storage_offset();
@@ -26,9 +26,14 @@ void RunningStats::add(const at::Tensor& running, const at::Tensor& value, int64
   sums_.narrow(0, offset_of(running), running.numel()).add_(value.detach().to(at::kDouble), weight);
 }
 
-void RunningStats::finish() {
+void RunningStats::sum(const at::Tensor& loss) {
   const at::NoGradGuard no_grad;
+  sums_[buffers_.numel()].copy_(loss);
   communicator_.sum(sums_);
+}
+
+at::Tensor RunningStats::apply() {
+  const at::NoGradGuard no_grad;
   for (const auto& module : model_.modules(/*include_self=*/false)) {
     const auto* norm = dynamic_cast<const BatchNorm2dImpl*>(module.get());
     if (norm == nullptr || !norm->is_training()) continue;  // frozen: stays as it is
@@ -37,6 +42,7 @@ void RunningStats::finish() {
       running.mul_(kept).add_(sums_.narrow(0, offset_of(running), running.numel()));
     }
   }
+  return sums_[buffers_.numel()].clone();
 }
 
 }  // namespace tessera

@@ -21,7 +21,10 @@ class RunningStats : public NormStatistics {
 
   void begin(int64_t units);  // of the step
   void add(const at::Tensor& running, const at::Tensor& value, int64_t unit, double momentum) override;
-  void finish();  // a collective: the running averages are then up to date on all ranks
+  // A collective: sums up the terms of all ranks, and their losses, which travel with them.
+  void sum(const at::Tensor& loss);
+  // Then brings the running averages up to date, from what they were before the step. Returns the sum of the losses.
+  at::Tensor apply();
 
  private:
   int64_t offset_of(const at::Tensor& running) const;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 namespace {
@@ -45,7 +46,7 @@ ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const LrRange&
 
 // A tensor may be cut by the edges of slices: each rank has the sums of its part, and all get those of the whole.
 void ShardedOptimizer::sum_norms(at::Tensor& norms) {
-  at::Tensor all = at::zeros({num_spans_, 2}, norms.options());
+  at::Tensor all = make_with_kept_memory([&] { return at::zeros({num_spans_, 2}, norms.options()); });
   at::Tensor own = all.narrow(0, norms.size(0) > 0 ? first_span_ : 0, norms.size(0));
   own.copy_(norms);
   communicator_.sum(all);
@@ -64,9 +65,11 @@ void ShardedOptimizer::step(at::Tensor& params, const at::Tensor& grads, const L
 // Slices have one length on the wire; the last ones may be shorter in the arena.
 at::Tensor ShardedOptimizer::whole(const at::Tensor& slice) {
   if (!sharded_) return slice;
-  at::Tensor padded = at::zeros({slice_}, slice.options());
+  at::Tensor padded = make_with_kept_memory([&] { return at::zeros({slice_}, slice.options()); });
+  at::Tensor all = make_with_kept_memory([&] { return at::empty({communicator_.size(), slice_}, slice.options()); });
   padded.narrow(0, 0, slice.numel()).copy_(slice);
-  return communicator_.gather(padded).flatten().narrow(0, 0, numel_);
+  communicator_.gather_into(all, padded);
+  return all.flatten().narrow(0, 0, numel_);
 }
 
 NamedTensors ShardedOptimizer::state() {

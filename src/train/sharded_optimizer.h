@@ -22,6 +22,7 @@ class ShardedOptimizer {
   void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum,
             const StepExtras& extras);
 
+  const std::vector<std::pair<std::string, at::Tensor>>& own_state() const { return optimizer_->state(); }  // of this rank
   NamedTensors state();                        // a collective when sharded
   void load_state(const NamedTensors& state);  // rank 0's, on all ranks: a collective. Throws Error for one of another model
   int64_t state_bytes() const;                 // of the whole state

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "dist/world.h"
+#include "tensor/profiled_part.h"
 
 namespace tessera {
 
@@ -22,6 +23,7 @@ class StepTrace {
     StepTrace& trace_;
     const char* name_;
     double begin_;
+    ProfiledPart part_;
   };
 
   void switch_on() { on_ = true; }

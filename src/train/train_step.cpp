@@ -2,13 +2,29 @@
 
 #include <c10/core/GradMode.h>
 
+#include <fmt/format.h>
+
 #include "core/class_bits.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "core/rank_status.h"
+#include "infer/rank_consensus.h"
+#include "infer/too_large.h"
 #include "infer/torch_settings.h"
 #include "optim/clip.h"
+#include "tensor/error_text.h"
+#include "train/output_watch.h"
 
 namespace tessera {
 namespace {
+
+std::vector<int64_t> rows_not_finite(const at::Tensor& values) {
+  std::vector<int64_t> rows;
+  for (int64_t row = 0; row < values.size(0); ++row) {
+    if (!values[row].isfinite().all().item<bool>()) rows.push_back(row);
+  }
+  return rows;
+}
 
 World& alone() {
   static World world;
@@ -23,6 +39,7 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
 TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_classes, at::Device device, World& world,
                      const StepOptions& options)
     : experiment_(experiment),
+      precision_(experiment.train.precision),
       model_(std::move(model)),
       num_classes_(num_classes),
       device_(device),
@@ -41,16 +58,123 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
 StepResult TrainStep::run(const Batch& batch, const Progress& at) {
   begin(at);
   const WorkingWeights::Scope working(working_);
-  const int label_end = label_limit(num_classes_, experiment_.data.labels.multi);
-  StepInputs inputs(batch, at.step, experiment_.train.seed, *model_, label_end, device_, slice().stand_ins);
-  sum_label_counts(inputs);  // over the ranks: the loss divides by counts of the global batch
   StepResult result;
-  result.loss = gradients_.compute(inputs);
-  gradients_.reduce();  // over the ranks
-  const GradientNorm gradient = clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers());
+  result.loss = gradients_.reduce(loss_and_gradients(batch, at));  // over the ranks
+  const GradientNorm gradient = make_with_kept_memory(
+      [&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
+  make_with_kept_memory([&] { return gradients_.keep_statistics(gradient.clip_factor); });
   result.grad_norm = gradient.norm;
   result.lr = update_.step(gradient, at);
   return result;
+}
+
+at::Tensor TrainStep::loss_and_gradients(const Batch& batch, const Progress& at) {
+  while (true) {
+    try {
+      const at::Tensor loss = gradients_.compute(inputs_of(batch, at));
+      max_over_ranks(world_, 0);  // all have got here
+      return loss;
+    } catch (const std::exception&) {
+      use_less_memory(at.step);
+    }
+  }
+}
+
+void TrainStep::use_less_memory(int64_t step) {
+  std::string why, reason;
+  try {
+    throw;
+  } catch (const PeerLost&) {
+    if (!world_.wants_to_meet_again()) throw;
+  } catch (const std::exception& e) {
+    why = why_too_large(e);
+    reason = error_text(e);
+    if (why.empty()) throw;
+  }
+  gradients_.give_up();
+  release_kept_memory();
+  if (!world_.alone()) world_.meet_again();
+  // Not twice the same where nothing else could be done: the first time what was kept for later may have been enough.
+  const bool smaller = why.empty() || gradients_.shrink() || std::exchange(freed_in_step_, step) != step;
+  if (max_over_ranks(world_, smaller ? 0 : 1) == 0) {
+    if (!why.empty()) log_warn("{} at step {}: nothing is lost, all ranks do it again", why, step);
+    return;
+  }
+  if (model_->checkpoint_all()) {
+    if (world_.is_first()) log_warn("out of memory at step {}: nothing is lost, going on with activation checkpointing", step);
+    return;
+  }
+  fail(
+      "{} at step {} with activation checkpointing and {}; set train.norm_group lower (it defines the experiment), or use "
+      "smaller crops, a smaller model or train.precision=bf16. {}",
+      why.empty() ? "another rank ran out of memory" : why, step,
+      plan_.spread() ? "batch-norm units spread over the ranks (train.micro_batch lower, or more ranks, make their parts smaller)"
+                     : fmt::format("the smallest passes ({} samples)", gradients_.micro_batch()),
+      reason);
+}
+
+StepInputs TrainStep::inputs_of(const Batch& batch, const Progress& at) {
+  const int label_end = label_limit(num_classes_, experiment_.data.labels.multi);
+  StepInputs inputs(batch, at.step, experiment_.train.seed, *model_, label_end, device_, slice().stand_ins);
+  sum_label_counts(inputs);  // over the ranks: the loss divides by counts of the global batch
+  return inputs;
+}
+
+NonFiniteCause TrainStep::find_nonfinite(const Batch& batch, const Progress& at) {
+  begin(at);
+  const WorkingWeights::Scope working(working_);
+  const StepInputs inputs = inputs_of(batch, at);
+  NonFiniteCause cause = look_at_forward(inputs);
+  const int any = max_over_ranks(world_, cause.order == kNoCause ? 0 : 1);
+  return any != 0 ? cause : look_at_gradient(inputs);
+}
+
+NonFiniteCause TrainStep::look_at_forward(const StepInputs& inputs) {
+  NonFiniteCause cause;
+  OutputWatch watch(*model_);
+  int64_t begin = 0;
+  gradients_.repeat_forward(inputs, [&](const Pass& pass, const at::Tensor& pixels) {
+    if (cause.order != kNoCause || watch.found()) return;
+    begin = pass.begin;
+    watch.begin_pass(pass.end - pass.begin);
+    if (const std::vector<int64_t> rows = rows_not_finite(pixels); !rows.empty())
+      cause = {.order = 0, .place = "the pixels that went in", .rows = rows};
+  });
+  if (cause.order == kNoCause && watch.found()) {
+    const NonFiniteOutput& found = *watch.found();
+    const std::string layer = found.layer.empty() ? "the network's input" : found.layer;
+    cause = {.order = 1 + found.number,
+             .place = fmt::format("{} {} ({})", found.own ? "the output of" : "what follows", layer, found.op),
+             .rows = found.rows};
+  }
+  for (int64_t& row : cause.rows) row += begin;
+  return cause;
+}
+
+// Of a gradient it is not known which samples made it so: the ranks have added theirs up.
+NonFiniteCause TrainStep::look_at_gradient(const StepInputs& inputs) {
+  constexpr int64_t kLoss = kNoCause - 2, kGradient = kNoCause - 1;
+  const at::Tensor buffers = arena_.buffers().clone();
+  const at::Tensor own = gradients_.compute(inputs);
+  gradients_.reduce(own);
+  const at::NoGradGuard no_grad;
+  arena_.buffers().copy_(buffers);
+  const bool loss_is_finite = own.isfinite().item<bool>();
+  if (max_over_ranks(world_, loss_is_finite ? 0 : 1) != 0)
+    return loss_is_finite ? NonFiniteCause{} : NonFiniteCause{.order = kLoss, .place = "the loss"};
+  const std::vector<ParamSpan>& spans = arena_.spans();  // backward comes from the last
+  for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
+    if (!arena_.grads().narrow(0, span->offset, span->numel).isfinite().all().item<bool>())
+      return {.order = kGradient, .place = "the gradient of " + span->name};
+  }
+  return {.order = kGradient, .place = "a gradient, which is finite when it is computed again"};
+}
+
+void TrainStep::compute_in_fp32(bool on) {
+  if (precision_ == Precision::kFp64) return;
+  gradients_.recorded().forget();
+  working_.use_copies(!on);
+  experiment_.train.precision = on ? Precision::kFp32 : precision_;
 }
 
 void TrainStep::begin(const Progress& at) {

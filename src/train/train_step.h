@@ -1,5 +1,8 @@
 #pragma once
+#include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "config/experiment.h"
 #include "core/progress.h"
@@ -12,15 +15,32 @@ namespace tessera {
 
 // What a step reports. The tensors stay on the device: reading them waits for it, so only the logger does.
 struct StepResult {
-  at::Tensor loss;       // scalar: this rank's part of the loss of the global batch; the parts add up
+  at::Tensor loss;       // scalar: of the global batch
   at::Tensor grad_norm;  // scalar, of the global gradient, before clipping
   double lr = 0;         // of parameters without a multiplier
+};
+
+// Where the numbers of a step first were not finite, on a rank.
+inline constexpr int64_t kNoCause = std::numeric_limits<int64_t>::max();
+struct NonFiniteCause {
+  int64_t order = kNoCause;        // how early in the step, to compare ranks by; kNoCause: nothing was found
+  std::string place = {};          // "the output of backbone.layer1.0.conv1 (aten::convolution)"
+  std::vector<int64_t> rows = {};  // of the batch; empty: not known
 };
 
 struct StepOptions {
   bool sharded = false;                   // ZeRO-1
   std::vector<double> rank_weights = {};  // empty: equal
 };
+
+// Note [Out of memory]
+// A step has two parts. In the first each rank computes its gradients; nothing that lasts is changed but batch norm's running
+// averages, of which there is a copy. Where memory runs out in it, on any rank and at any place, all of it is done again in less
+// memory: by the rank itself where the others are not in it (smaller passes), else by all ranks, which meet again for that (Note
+// [Meeting again]): in smaller passes, then with activation checkpointing of all segments. What is computed is the same. That the
+// first part is done is agreed upon, so no rank begins the second while another may still have to go back.
+//   In the second, gradients are summed and the weights move. It needs little memory, takes it before it changes anything, and
+// where there is none takes it again without what libtorch keeps for later.
 
 // One optimizer step over a global batch, of which this rank has its slice. The parts do the work: GradientComputation the
 // passes, WeightUpdate the rest.
@@ -35,6 +55,13 @@ class TrainStep {
   // batch: the samples of slice().positions.
   StepResult run(const Batch& batch, const Progress& at);
 
+  // Computes a step that changed nothing once more, to see where its numbers are not finite; it still changes nothing. A
+  // collective, and slow.
+  NonFiniteCause find_nonfinite(const Batch& batch, const Progress& at);
+
+  // In fp32 from now on, or again in the experiment's own precision; fp64 stays.
+  void compute_in_fp32(bool on);
+
   const RankSlice& slice() const { return plan_.own(); }
   Arena& arena() { return arena_; }
   ShardedOptimizer& optimizer() { return update_.optimizer(); }
@@ -44,13 +71,20 @@ class TrainStep {
   StepTrace& trace() { return trace_; }
   int64_t micro_batch() const { return gradients_.micro_batch(); }
   bool recorded() { return gradients_.recorded().recorded(); }  // the passes of the last step
+  void run_each_pass(bool on) { gradients_.run_each_pass(on); }
   void stop_recording() { gradients_.recorded().stop(); }
 
  private:
   void begin(const Progress& at);
+  at::Tensor loss_and_gradients(const Batch& batch, const Progress& at);
+  void use_less_memory(int64_t step);  // in a handler of what the first part threw
+  StepInputs inputs_of(const Batch& batch, const Progress& at);
+  NonFiniteCause look_at_forward(const StepInputs& inputs);
+  NonFiniteCause look_at_gradient(const StepInputs& inputs);
   void sum_label_counts(StepInputs& inputs);
 
   Experiment experiment_;
+  Precision precision_;  // of the experiment, while experiment_ has the one that is computed in
   ModelPtr model_;
   int num_classes_;
   at::Device device_;
@@ -63,6 +97,7 @@ class TrainStep {
   LossScaler scaler_;
   GradientComputation gradients_;
   WeightUpdate update_;
+  int64_t freed_in_step_ = -1;  // the last one that was tried again with the memory that libtorch kept
 };
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <cmath>
 #include <set>
 
 #include "dist/thread_ranks.h"
@@ -275,6 +276,50 @@ TEST(TrainStep, AuxiliaryLossHasTheWeightOfTheHeadsLibrary) {
     ASSERT_GT(whole, plain + 0.1);
     EXPECT_NEAR(loss(layout, {}), plain + weight * (whole - plain), 1e-5) << layout;
   }
+}
+
+// With factor a from each height to the next the loss is (L0 + a L1 + a^2 L2) / (1 + a + a^2); nnU-Net's a is 1/2.
+TEST(TrainStep, DeepSupervisionIsTheWeightedMeanOverHeights) {
+  for (const std::string model : {"unet", "unet_resnet"}) {
+    const auto loss = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> settings{"model.unet.channels=[8, 8, 16]",
+                                        "model.unet.deep_supervision=2",
+                                        "model.unet.dropout=0",
+                                        "model.unet_resnet.deep_supervision=2",
+                                        "loss.type=ce_dice",
+                                        "train.precision=fp64"};
+      settings.insert(settings.end(), more.begin(), more.end());
+      const Experiment e = testing::small_model(model, settings);
+      TrainStep step(e, make_model(e.model, {3, 4}, 3), 4, at::kCPU);
+      return step.run(first_batch(e), {0, 100, 2}).loss.item<double>();
+    };
+    const double top = loss({"loss.aux_weight=0"});
+    const double one = 3 * loss({"loss.aux_weight=1"}) - top,
+                 two = 7 * loss({"loss.aux_weight=2"}) - top;  // L1 + L2, 2 L1 + 4 L2
+    const double lowest = (two - 2 * one) / 2, middle = one - lowest;
+    ASSERT_GT(std::abs(lowest - middle), 1e-3);
+    EXPECT_NEAR(loss({}), (top + middle / 2 + lowest / 4) / 1.75, 1e-9) << model;
+  }
+}
+
+// In evaluation the lower heights are not computed, and their classifiers are the only parameters beyond those of the plain
+// one.
+TEST(TrainStep, DeepSupervisionIsNotThereInEvaluation) {
+  const std::vector<std::string> heights{"model.unet.channels=[8, 8, 16]"};
+  const auto model_of = [&](const std::string& supervised) {
+    return make_model(testing::small_model("unet", {heights[0], "model.unet.deep_supervision=" + supervised}).model, {3, 4}, 3);
+  };
+  const ModelPtr plain = model_of("0"), deep = model_of("2");
+  EXPECT_EQ(count_parameters(*deep) - count_parameters(*plain), (8 + 1) * 4 + (16 + 1) * 4);
+  const at::Tensor x = torch::randn({1, 3, 21, 30});
+  plain->eval();
+  deep->eval();
+  EXPECT_TRUE(deep->forward(x).aux.empty());
+  EXPECT_TRUE(deep->forward(x).logits().equal(plain->forward(x).logits()));
+  deep->train();
+  const ModelOutput output = deep->forward(x);
+  ASSERT_EQ(output.aux.size(), 2U);
+  for (const at::Tensor& aux : output.aux) EXPECT_EQ(aux.sizes(), output.logits().sizes());  // padded to 24 x 32, and cut
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
-#include "data/loading/loader_advice.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
@@ -23,6 +22,8 @@ namespace {
 int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) {
   return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
 }
+
+constexpr int64_t kStepsOfMaxSkips = 100;  // that guard.max_skips counts in
 
 // How the log names the end of a run that failed: what decides whether trying again can help.
 std::string failed_status(const std::exception& error) {
@@ -41,17 +42,20 @@ RunResult Trainer::run(Hooks& hooks) {
     if (goes_on_) save();  // the folder is whole from here on, without the run that it came from
     while (!complete()) {
       if (stop_asked()) {
+        settle_steps(/*all=*/true);
         if (saved_step_ != state_.step) save();
         break;
       }
       if (save_due()) save();  // before it is evaluated: whatever happens there, the steps are safe
       if (evaluation_due()) {
+        const ProfiledPart part("evaluation");
         evaluate();
       } else if (!finished()) {
         train_one_step();
       }
     }
     report_bad_samples();
+    if (profile_.has_begun()) end_profile();
     if (store_) store_->wait();
     if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
   } catch (const std::exception& e) {
@@ -81,6 +85,7 @@ RunInfo Trainer::info() const {
 
 RunResult Trainer::result() {
   const RunEnd end = stop_signal_ != 0             ? RunEnd::kSignal
+                     : out_of_time_                ? RunEnd::kTimeLimit
                      : !stop_reason_.empty()       ? RunEnd::kHook
                      : state_.step >= total_steps_ ? RunEnd::kDone
                      : patience_is_over()          ? RunEnd::kStoppedEarly
@@ -93,14 +98,16 @@ RunResult Trainer::result() {
           .stop_reason = stop_reason_};
 }
 
-// A signal goes before a hook's wish. Both are one number, so that a single maximum tells every rank what any of them was
-// asked.
+// A signal goes before the end of the time, and that before a hook's wish. All are one number, so that a single maximum tells
+// every rank what any of them was asked.
 bool Trainer::stop_asked() {
-  constexpr int kHookWish = 1;
+  constexpr int kHookWish = 1, kTimeIsUp = 2;
   const std::string reason = hooks_->wants_stop();
-  const int own = stop_signal() != 0 ? kHookWish + stop_signal() : reason.empty() ? 0 : kHookWish;
+  const bool time_is_up = time_limit_.leaves_no_turn();
+  const int own = stop_signal() != 0 ? kTimeIsUp + stop_signal() : time_is_up ? kTimeIsUp : reason.empty() ? 0 : kHookWish;
   const int agreed = max_over_ranks(world_, own);
-  if (agreed > kHookWish) stop_signal_ = agreed - kHookWish;
+  if (agreed > kTimeIsUp) stop_signal_ = agreed - kTimeIsUp;
+  out_of_time_ = agreed == kTimeIsUp;
   if (agreed == kHookWish) stop_reason_ = reason.empty() ? "another rank" : reason;
   return agreed != 0;
 }
@@ -116,11 +123,19 @@ void Trainer::warn_of_average() {
 }
 
 void Trainer::train_one_step() {
+  const bool published = saved_step_ == state_.step || state_.evaluated_step == state_.step;
+  if (guard_->keep_due(state_) || published) guard_->keep(state_);
+  step_->run_each_pass(profile_.records(state_.step));
   const double waited = loader_->seconds_waited();
   enter_phase(RankPhase::kLoading);
-  const Batch batch = loader_->next();
+  const Batch batch = [&] {
+    const ProfiledPart part("data");
+    return loader_->next();
+  }();
   if (world_.is_first()) warn(first_labels_.look(batch));
-  const StepResult result = step_->run(batch, progress());
+  const Progress at = progress();
+  const StepResult result = step_->run(batch, at);
+  guard_->watch(batch, at, result);
   ++state_.step;
   meter_->add(experiment_.train.batch_size, loader_->seconds_waited() - waited);
   state_.seconds = meter_->seconds();
@@ -131,38 +146,88 @@ void Trainer::train_one_step() {
   } else {
     hooks_->on_step(state_.step);
   }
+  settle_steps(log_due || save_due() || evaluation_due() || finished() || guard_->keep_due(state_));
+  if (profile_.is_complete(state_.step)) end_profile();
 }
 
-// Once, and not of the first steps, which wait for what is made ahead. The loaders of all ranks are alike.
+void Trainer::settle_steps(bool all) {
+  std::vector<GuardEvent> spikes;
+  while (const auto held = guard_->next_held(all, spikes)) deal_with(*held);
+  for (const GuardEvent& spike : spikes) hooks_->on_guard(spike);
+}
+
+void Trainer::deal_with(const StepGuard::Held& held) {
+  const GuardConfig& config = experiment_.guard;
+  GuardEvent event = guard_->find_cause(held);
+  state_.lost_steps.push_back(held.at.step);
+  std::erase_if(state_.lost_steps, [&](int64_t step) { return step + kStepsOfMaxSkips <= held.at.step; });
+  const bool too_many = static_cast<int64_t>(state_.lost_steps.size()) > config.max_skips;
+  if (too_many || config.nonfinite == NonFinitePolicy::kStop) {
+    event.action = "stopped";
+    event.text += too_many ? fmt::format("; more than guard.max_skips={} of {} steps", config.max_skips, kStepsOfMaxSkips) : "";
+    hooks_->on_guard(event);
+    throw Diverged(fmt::format(
+        "{}. The checkpoints in {} are from before and untouched. Lower optimizer.lr, set optimizer.clip_norm, or look at the "
+        "data with `tessera data check`",
+        event.text, (folder_ / "checkpoints").string()));
+  }
+  if (guard_->can_go_back(held.at)) {
+    const TrainState now = std::exchange(state_, guard_->go_back(held));
+    state_.lost_steps = now.lost_steps;
+    state_.seconds = now.seconds;
+    make_loader();
+    event.action = "gone back";
+    event.back_to = state_.step;
+    event.text += fmt::format("; back to step {}, and up to step {} again in fp32", state_.step, event.step);
+  } else {
+    guard_->leave_out(held);
+    event.action = "left out";
+    event.text += "; the batch is left out, everything else is as before it";
+  }
+  event.steps_lost = static_cast<int64_t>(step_->scaler().read().skipped_steps);
+  hooks_->on_guard(event);
+}
+
+// The loaders of all ranks are alike.
+LoaderLoad Trainer::loader_load(double wait_share) const {
+  const int ranks = world_.spec.local_world_size;
+  return {.times = loader_->stage_times(),
+          .wait_share = wait_share,
+          .threads = loader_threads(experiment_.data.threads, ranks),
+          .cpus = cpu_budget().share(ranks)};
+}
+
+// Once, and not of the first steps, which wait for what is made ahead.
 void Trainer::warn_of_waiting(double wait_share) {
   constexpr int64_t kFirstSteps = 20;
   if (warned_of_waiting_ || !world_.is_first() || wait_share < kWaitWorthSaying) return;
-  const int ranks = world_.spec.local_world_size;
-  const LoaderLoad load{.times = loader_->stage_times(),
-                        .wait_share = wait_share,
-                        .threads = loader_threads(experiment_.data.threads, ranks),
-                        .cpus = cpu_budget().share(ranks)};
+  const LoaderLoad load = loader_load(wait_share);
   if (load.times.samples < kFirstSteps * experiment_.train.batch_size / world_.size()) return;
   warned_of_waiting_ = true;
   warn(loader_advice(load));
 }
 
+void Trainer::end_profile() {
+  const double wait_share = std::min(1.0, loader_->seconds_waited() / std::max(1e-9, meter_->seconds()));
+  const std::string text =
+      profile_.finish(folder_, run_access(experiment_.run, folder_), state_.step, loader_advice(loader_load(wait_share)));
+  log_info("{}trace for Perfetto or TensorBoard: {}", text, (folder_ / "profile" / "trace.json").string());
+}
+
 void Trainer::log_step(const StepResult& result) {
   LogLine line{.step = state_.step,
                .epoch = progress().epoch(),
-               .loss = total_of(world_, result.loss),
+               .loss = result.loss.item<double>(),
                .lr = result.lr,
                .grad_norm = result.grad_norm.item<double>()};
   meter_->fill(line);
   warn_of_waiting(line.data_wait);
-  if (step_->scaler().enabled()) line.skipped_steps = static_cast<int64_t>(step_->scaler().read().skipped_steps);
-  hooks_->on_log(line);
-  if (!std::isfinite(line.loss)) {
-    throw Diverged(
-        fmt::format("the loss is {} at step {}; the checkpoints in {} are from before and untouched. Lower optimizer.lr, set "
-                    "optimizer.clip_norm, or look at the data with `tessera data check`",
-                    line.loss, state_.step, (folder_ / "checkpoints").string()));
+  if (const GradientReducer* reducer = step_->reducer()) {
+    line.exchange_ms = 1e3 * reducer->exchanging();
+    line.exchange_wait_ms = 1e3 * reducer->waited();
   }
+  line.skipped_steps = static_cast<int64_t>(step_->scaler().read().skipped_steps);
+  hooks_->on_log(line);
   if (line.loss == 0 && line.grad_norm == 0 && !std::exchange(warned_of_nothing_, true) && world_.is_first())
     log_warn(
         "nothing is learned: loss and gradient are exactly 0 at step {}. Is any pixel labelled (`tessera data check`), and is "
@@ -242,28 +307,31 @@ void Trainer::keep_evaluated() {
 }
 
 void Trainer::save() {
+  const TimeLimit::Save timed(time_limit_);
+  const ProfiledPart part("checkpoint");
   enter_phase(RankPhase::kSaving);
   Arena& arena = step_->arena();
-  if (!(arena.params().sum() + arena.buffers().sum()).isfinite().item<bool>()) {
+  const auto is_finite = [&] { return (arena.params().sum() + arena.buffers().sum()).isfinite().item<bool>(); };
+  if (!make_with_kept_memory(is_finite)) {
     throw Diverged(
         fmt::format("the weights or their running statistics are no longer finite at step {}, so they are not saved; the "
                     "checkpoints in {} are from before. Lower optimizer.lr or set optimizer.clip_norm",
                     state_.step, (folder_ / "checkpoints").string()));
   }
-  state_.optimizer_steps = step_->optimizer().step_count();
+  const LossScaling scaling = step_->scaler().read();
   if (step_->scaler().enabled()) {
-    const LossScaling scaling = step_->scaler().read();
     state_.loss_scale = scaling.scale;
     state_.loss_scale_good_steps = static_cast<int64_t>(scaling.good_steps);
-    state_.optimizer_steps = static_cast<int64_t>(scaling.applied_steps);
-    state_.skipped_steps = static_cast<int64_t>(scaling.skipped_steps);
   }
+  state_.optimizer_steps = static_cast<int64_t>(scaling.applied_steps);
+  state_.skipped_steps = static_cast<int64_t>(scaling.skipped_steps);
   const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
-    const Checkpoint checkpoint{model_state(*model_),         optimizer, average, state_, train_set_->classes(),
-                                experiment_yaml(experiment_), samples_,  images_};
+    const NamedTensors model = make_with_kept_memory([&] { return model_state(*model_); });
+    const Checkpoint checkpoint{
+        model, optimizer, average, state_, train_set_->classes(), experiment_yaml(experiment_), samples_, images_};
     try {
-      store_->save(checkpoint);
+      make_with_kept_memory([&] { store_->save(checkpoint); });
     } catch (const Error& e) {
       // The save before this one failed in the background (a full disk, say). What is on the disk is whole; training goes on.
       warn(e.what());

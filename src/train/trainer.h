@@ -7,6 +7,7 @@
 #include "config/experiment.h"
 #include "core/progress.h"
 #include "data/batch/loader.h"
+#include "data/loading/loader_advice.h"
 #include "dist/world.h"
 #include "infer/checkpoint/checkpoint_store.h"
 #include "infer/data_notes.h"
@@ -16,7 +17,10 @@
 #include "train/meter.h"
 #include "train/run_options.h"
 #include "train/run_origin.h"
+#include "train/run_profile.h"
 #include "train/run_result.h"
+#include "train/step_guard.h"
+#include "train/time_limit.h"
 #include "train/train_step.h"
 
 namespace tessera {
@@ -58,7 +62,10 @@ class Trainer {
   void broadcast_initial_state();
   void tune_exchange_settings();
   void check_view_memory();
+  void make_loader();
   void train_one_step();
+  void settle_steps(bool all);  // deals with steps that were held: Note [Held steps]
+  void deal_with(const StepGuard::Held& held);
   void evaluate();
   void keep_evaluated();
   void save();
@@ -66,6 +73,8 @@ class Trainer {
   void warn(const std::string& text);  // empty: of nothing
   void warn_of_average();              // where it will hardly leave the weights it began with
   void warn_of_waiting(double wait_share);
+  LoaderLoad loader_load(double wait_share) const;
+  void end_profile();
   void log_step(const StepResult& result);
 
   bool stop_asked();  // a collective
@@ -100,6 +109,7 @@ class Trainer {
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<CheckpointStore> store_;        // on the first rank only
   NamedTensors optimizer_state_, average_state_;  // of the checkpoint, until all ranks have it
+  std::unique_ptr<StepGuard> guard_;
   std::unique_ptr<Loader> loader_;
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
   int64_t last_step_ = 0;  // of this call: total_steps_, or where stop_at is
@@ -108,6 +118,9 @@ class Trainer {
   int64_t looked_at_step_ = -1;  // evaluated by this call, also where that failed or does not count
   int stop_signal_ = 0;          // that any rank received
   std::string stop_reason_;      // of a hook of any rank
+  TimeLimit time_limit_;
+  bool out_of_time_ = false;  // on any rank
+  RunProfile profile_;
   bool warned_of_nothing_ = false, warned_of_classes_ = false, warned_of_waiting_ = false;
   LabelWatch first_labels_;
   std::optional<EvalResult> last_eval_;

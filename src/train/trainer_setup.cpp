@@ -15,6 +15,7 @@
 #include "infer/rank_consensus.h"
 #include "infer/run_images.h"
 #include "tensor/device.h"
+#include "train/class_weights.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
 #include "train/run_folder.h"
@@ -27,7 +28,9 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
       options_(options),
       folder_(run_folder(experiment)),
       world_(world),
-      device_(pick_device(options.device.empty() ? experiment.train.device : options.device)) {
+      device_(pick_device(options.device.empty() ? experiment.train.device : options.device)),
+      time_limit_(options.ends_at_s),
+      profile_(world.is_first() ? options.profile_steps : 0, device_) {
   experiment_.train.precision = pick_precision(experiment_.train.precision, device_);
   const TrainConfig& train = experiment_.train;
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
@@ -64,6 +67,13 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   if (options.stop_at)
     last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
+  guard_ = std::make_unique<StepGuard>(experiment_.guard, *step_, world_, *train_set_, StepGuard::late_by_device(device_));
+  make_loader();
+}
+
+void Trainer::make_loader() {
+  const TrainConfig& train = experiment_.train;
+  loader_.reset();  // its threads end before those of the new one begin
   loader_ =
       std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
                                LoaderOptions{.batch_size = train.batch_size,
@@ -88,6 +98,7 @@ void Trainer::open_data() {
   const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_);
   experiment_.data.normalize = images.normalize;
   images_ = images.facts;
+  find_class_weights(experiment_, *train_set_, folder_, options_.resume, world_);
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);
@@ -110,7 +121,7 @@ void Trainer::build_model() {
 
 // Scales that no memory holds are known before training; other sizes of images show when they come.
 void Trainer::check_view_memory() {
-  predictor_->stop_when([] { return stop_signal() != 0; });
+  predictor_->stop_when([this] { return stop_signal() != 0 || time_limit_.leaves_no_time(); });
   const auto& scales = experiment_.eval.scales;
   if (val_set_->size() == 0 || *std::max_element(scales.begin(), scales.end()) <= 1) return;
   try {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "infer/checkpoint/model_state.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 
@@ -21,15 +22,21 @@ void WeightAverage::begin() {
   begun_ = true;
 }
 
-void WeightAverage::follow_buffers(double weight) {
+void WeightAverage::follow_buffers(double weight, const at::Tensor& clip_factor) {
   const at::NoGradGuard no_grad;
-  buffers_.lerp_(arena_.buffers(), weight);
+  if (buffers_.numel() > 0)
+    at::where_out(buffers_, clip_factor.isfinite(), buffers_.lerp(arena_.buffers(), weight), buffers_);
+}
+
+std::vector<at::Tensor> WeightAverage::tensors() const {
+  if (!params_.defined()) return {};
+  return {params_, buffers_};
 }
 
 NamedTensors WeightAverage::state() {
   if (!begun_) return {};
   const auto scope = use();
-  NamedTensors values = model_state(model_);
+  NamedTensors values = make_with_kept_memory([&] { return model_state(model_); });
   for (auto& entry : values) entry.second = entry.second.detach();  // stays with the average when the model's tensor goes back
   return values;
 }

@@ -20,8 +20,12 @@ class WeightAverage {
   bool begun() const { return begun_; }  // else there is no average yet
   void begin();                          // as a copy of the weights and buffers as they are
 
+  void set_begun(bool begun) { begun_ = begun; }  // by who puts the tensors back
+
   const at::Tensor& params() const { return params_; }  // this rank's slice
-  void follow_buffers(double weight);                   // after a step: the new ones get this weight
+  std::vector<at::Tensor> tensors() const;              // that steps change; none without train.ema
+  // After a step: the new buffers get this weight, unless its clip factor is not finite.
+  void follow_buffers(double weight, const at::Tensor& clip_factor);
 
   // All of the model, as model_state names it; none when it has not begun. Collectives when sharded.
   NamedTensors state();

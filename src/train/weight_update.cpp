@@ -3,6 +3,7 @@
 #include <c10/core/GradMode.h>
 
 #include "core/rank_status.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 
@@ -36,9 +37,9 @@ double WeightUpdate::step(const GradientNorm& gradient, const Progress& at) {
     extras.average_weight = ema.ema_weight;
   }
   if (!optimizer_.sharded()) extras.copies = working_.copies();  // else other ranks' weights come after the step
-  optimizer_.step(arena_.params(), arena_.grads(), lr, momentum_at(experiment_.schedule, at), extras);
+  optimizer_.step(arena_.params(), arena_.grads(), lr, momentum_at(experiment_.schedule, at), extras);  // takes memory first
   if (extras.copies.defined()) working_.copies_written();
-  if (ema.ema_weight > 0) average_.follow_buffers(ema.ema_weight);
+  if (ema.ema_weight > 0) make_with_kept_memory([&] { return average_.follow_buffers(ema.ema_weight, gradient.clip_factor); });
   return lr_.at(lr);
 }
 

@@ -53,7 +53,7 @@ WorkingWeights::Scope::Scope(WorkingWeights& weights) : weights_(weights) {
   if (weights_.copies_.defined() && params._version() != weights_.written_version_) weights_.copies_.copy_(params);
   for (Place& place : weights_.places_) {
     place.parameter.mutable_grad().reset();
-    if (place.copy.defined()) place.parameter.set_data(place.copy);
+    if (place.copy.defined() && weights_.use_copies_) place.parameter.set_data(place.copy);
   }
 }
 

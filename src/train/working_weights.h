@@ -36,6 +36,8 @@ class WorkingWeights {
   const at::Tensor& copies() const { return copies_; }
   void copies_written();
 
+  void use_copies(bool on) { use_copies_ = on; }  // else scopes leave the weights as they are; between two of them
+
   void forget();  // gradients of a pass that is done again
   // Moves the gradients of the parameters that lie within [begin, end) of the arena there.
   void collect(int64_t begin, int64_t end, bool add);
@@ -53,6 +55,7 @@ class WorkingWeights {
 
   Arena& arena_;
   at::Tensor copies_;             // of the whole arena
+  bool use_copies_ = true;
   int64_t written_version_ = -1;  // of the arena's parameters, when the copies were last theirs
   std::vector<Place> places_;
 };

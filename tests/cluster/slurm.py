@@ -1,4 +1,5 @@
 """A Slurm of one machine, configured and started here: srun, salloc and sbatch."""
+import json
 import os
 import pathlib
 import signal
@@ -100,6 +101,25 @@ def wait_for_job(number, slurm):
     slurm.wait_for(lambda: not subprocess.run(["squeue", "-h", "-j", number], capture_output=True, text=True).stdout.strip(), f"end of job {number}", seconds=300)  # two trainings, maybe on a busy machine
 
 
+def requeued(folder, slurm):
+    """A job that Slurm signals shortly before its time is up goes back into the queue by itself, and finishes there."""
+    script, run_folder = folder / "again.sh", folder / "again"
+    words = [word for word in train(run_folder) if not word.startswith(("train.duration", "checkpoint.every"))]
+    words += ["train.duration=3000ba", "checkpoint.every=3000ba", "--requeue"]
+    script.write_text("#!/bin/sh\nsrun " + " ".join(f"'{word}'" for word in [program(), *words]) + "\n")
+    number = run("sbatch", "--parsable", "-n", 2, "--requeue", "--open-mode=append", "-o", folder / "again.out", script, cwd=folder).strip()
+    log, show = run_folder / "log.jsonl", lambda: subprocess.run(["scontrol", "show", "job", number], capture_output=True, text=True).stdout
+    slurm.wait_for(lambda: log.exists() and '"train"' in log.read_text(), "first step of the job", seconds=300)
+    run("scancel", "--signal=USR1", number)
+    slurm.wait_for(lambda: "Restarts=1" in show(), f"requeueing of the job\n{(folder / 'again.out').read_text()}", seconds=120)
+    # Slurm lets a job that was requeued wait for two minutes.
+    slurm.wait_for(lambda: subprocess.run(["scontrol", "update", f"jobid={number}", "StartTime=now"], capture_output=True).returncode == 0, "start of the job")
+    wait_for_job(number, slurm)
+    kinds = [line["type"] for line in map(json.loads, log.read_text().splitlines())]
+    check("resume" in kinds and '"done"' in log.read_text(), (folder / "again.out").read_text())
+    print("  --requeue: signalled, back in the queue, resumed and done")
+
+
 def main():
     install(("slurmctld", "slurmctld"), ("slurmd", "slurmd"), ("srun", "slurm-client"), ("munged", "munge"))
     with Folder() as folder, Slurm(folder / "slurm") as slurm:
@@ -122,6 +142,7 @@ def main():
         for name, what in (("batch", "sbatch with srun"), ("batch-launch", "sbatch with tessera launch")):
             check((folder / name / "log.jsonl").exists(), (folder / "job.out").read_text())
             same_curve(folder / "alone", folder / name, what)
+        requeued(folder, slurm)
         text = run("srun", "-n", 2, "env", "-u", "SLURM_LOCALID", program(), *train(folder / "bad"), expect=2, cwd=folder)
         check("SLURM_LOCALID is not set" in text, text)
         print("  a missing variable is named")

@@ -1,14 +1,23 @@
-// libFuzzer target: tar shards, their samples read as they are found and with places that an index might wrongly give. Only an
-// Error may come out. Checksums of headers are set right first: no mutation keeps them.
+// libFuzzer target: tar shards, their samples read as they are found and with places that an index might wrongly give, and the
+// same archives as a stream. Only an Error may come out, and both ways of reading see the same files. Checksums of headers are
+// set right first: no mutation keeps them.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "data/records/tar_format.h"
 #include "data/sample.h"
 #include "storage/tar.h"
+#include "storage/tar_stream.h"
 
 namespace {
 
@@ -28,7 +37,49 @@ std::vector<uint8_t> with_checksums(std::vector<uint8_t> archive) {
   return archive;
 }
 
+using Content = std::vector<std::pair<std::string, std::vector<uint8_t>>>;
+
+// Nothing where the archive is damaged.
+std::optional<Content> in_memory(std::span<const uint8_t> bytes) {
+  Content found;
+  try {
+    tessera::TarReader reader(bytes, "fuzz");
+    while (const auto member = reader.next()) {
+      const auto content = bytes.subspan(member->offset, member->size);
+      found.emplace_back(member->name, std::vector<uint8_t>(content.begin(), content.end()));
+    }
+  } catch (const tessera::Error&) {
+    return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<Content> as_stream(std::span<const uint8_t> bytes) {
+  Content found;
+  try {
+    tessera::TarStream stream(
+        [&](uint8_t* to, size_t most) {
+          const size_t some = std::min(most, bytes.size());
+          std::copy_n(bytes.begin(), some, to);
+          bytes = bytes.subspan(some);
+          return some;
+        },
+        "fuzz");
+    while (const auto entry = stream.next()) {
+      if (entry->kind != tessera::TarEntry::Kind::kFile) continue;
+      std::vector<uint8_t> content;
+      std::array<uint8_t, 100> piece;
+      while (const size_t got = stream.read(piece)) content.insert(content.end(), piece.begin(), piece.begin() + got);
+      found.emplace_back(entry->name, std::move(content));
+    }
+  } catch (const tessera::Error&) {
+    return std::nullopt;
+  }
+  return found;
+}
+
 void read_all(const tessera::Blob& file) {
+  if (in_memory(file.bytes) != as_stream(file.bytes)) std::abort();
   static const tessera::TarFormat format{tessera::member_names({})};
   try {
     for (tessera::RecordPlace place : format.places(file.bytes, "fuzz")) {

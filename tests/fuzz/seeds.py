@@ -51,6 +51,16 @@ def labelme():
         yield f"{i}", json.dumps({"version": "5.5.0", "shapes": shapes}).encode()
 
 
+def s3_xml():
+    yield "list", (b'<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true'
+                   b"</IsTruncated><Contents><Key>a/b &amp; c.mds</Key><Size>5</Size></Contents><NextContinuationToken>1/x=</NextContinuationToken>"
+                   b"</ListBucketResult>")
+    yield "upload", b"<InitiateMultipartUploadResult><Bucket>b</Bucket><Key>k</Key><UploadId>VXBsb2Fk</UploadId></InitiateMultipartUploadResult>"
+    yield "error", b"<Error><Code>SlowDown</Code><Message>Please reduce your &#x72;ate.</Message></Error>"
+    yield "entities", b'<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><Error><Code>&b;</Code></Error>'
+    yield "data", b"<ListBucketResult><Contents><Key><![CDATA[x]]></Key></Contents></ListBucketResult>"
+
+
 def lists():
     yield "plain", b"a\nb\nfolder/c.png\nimage 1\n"
     yield "windows", b"\xef\xbb\xbfa\r\n\r\n b\t\r\n"
@@ -102,7 +112,7 @@ def sealed():
 def main():
     makers = {"pth": lambda: weights("pth"), "safetensors": lambda: weights("safetensors"), "config": config, "coco": coco,
               "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed, "mds": mds,
-              "tfrecord": lambda: shards("tfrecord"), "tar": lambda: shards("tar"), "rle": rle, "labelme": labelme}
+              "tfrecord": lambda: shards("tfrecord"), "tar": lambda: shards("tar"), "rle": rle, "labelme": labelme, "s3_xml": s3_xml}
     for target in sys.argv[2:]:
         for name, content in makers[target]():
             (pathlib.Path(sys.argv[1]) / f"corpus_{target}" / f"seed-{name}").write_bytes(content)

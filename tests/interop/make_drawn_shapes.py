@@ -1,7 +1,7 @@
 """Writes drawn_shapes.json: shapes as labelme annotates them and the pixels that Pillow's ImageDraw fills for them.
 
 Usage: make_drawn_shapes.py OUTPUT_FOLDER. The calls are those by which labelme makes masks of its shapes: polygon, rectangle, and ellipse around
-a circle's centre, each with fill and outline. Shapes come from a fixed generator; pixels are row strings of '.' and '#'.
+a circle's centre, each with fill and outline; lines 10 pixels wide, and an ellipse of 5 pixels around a point. Shapes come from a fixed generator; pixels are row strings of '.' and '#'.
 """
 import json
 import math
@@ -34,6 +34,21 @@ def circle_box(centre, other):
     return [centre[0] - radius, centre[1] - radius, centre[0] + radius, centre[1] + radius]
 
 
+def lines_and_points():
+    for i in range(120):
+        width, height = 5 + i * 11 % 43, 5 + i * 13 % 37
+        kind = ("line", "linestrip", "point")[i % 3]
+        points = [point(width, height) for _ in range({"line": 2, "linestrip": 2 + i % 4, "point": 1}[kind])]
+        if i % 5 == 0:  # level, upright and of no length
+            points[-1] = [points[0][0] if i % 2 else points[-1][0], points[0][1]]
+        if kind == "point":
+            x, y = points[0]
+            pixels = rows(width, height, lambda draw: draw.ellipse([x - 5, y - 5, x + 5, y + 5], outline=1, fill=1))
+        else:
+            pixels = rows(width, height, lambda draw: draw.line([tuple(p) for p in points], fill=1, width=10))
+        yield {"kind": kind, "points": points, "rows": pixels}
+
+
 def main(folder):
     shapes = []
     for i in range(260):
@@ -53,6 +68,7 @@ def main(folder):
             low, high = [[f(a, b) for a, b in zip(*points)] for f in (min, max)]  # Pillow wants them in order
             pixels = rows(width, height, lambda draw: draw.rectangle([*low, *high], outline=1, fill=1))
         shapes.append({"kind": kind, "points": points, "rows": pixels})
+    shapes.extend(lines_and_points())
     (pathlib.Path(folder) / "drawn_shapes.json").write_text(json.dumps(shapes) + "\n")
 
 

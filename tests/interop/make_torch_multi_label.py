@@ -9,9 +9,12 @@ import sys
 
 import torch
 import torch.nn.functional as F
-from segmentation_models_pytorch.losses import DiceLoss
+from scipy.ndimage import distance_transform_edt
+from segmentation_models_pytorch.losses import DiceLoss, LovaszLoss, TverskyLoss
 
 N, K, LOW, HIGH = 4, 3, (3, 4), (6, 7)
+
+torch.Tensor.float = torch.Tensor.double  # smp counts pixels in float32 whatever the logits are
 
 
 def make_logits():
@@ -56,6 +59,40 @@ def dice(full, labels, smooth):
     return loss * K / (y.sum(0) > 0).sum()
 
 
+def tversky(full, labels, smooth):
+    y = targets(labels)
+    loss = TverskyLoss(mode="multilabel", alpha=0.3, beta=0.7, smooth=smooth, eps=1e-300)(at_labelled(full, labels).T[None], y.T[None])
+    return loss * K / (y.sum(0) > 0).sum()
+
+
+def lovasz(full, labels):
+    """The mean over classes of smp's hinge of each."""
+    one = LovaszLoss(mode="binary", per_image=True, ignore_index=-1)
+    return torch.stack([one(full[:, c], torch.where(labels < 0, -1, (labels >> c) & 1)) for c in range(K)]).mean()
+
+
+def boundary_bce(full, labels, boost, sigma):
+    """Pixels near others with another set of classes count more."""
+    maps = []
+    for image in labels:
+        edge = torch.zeros(image.shape, dtype=torch.bool)
+        for a, b, c, d in ((edge[1:], edge[:-1], image[1:], image[:-1]), (edge[:, 1:], edge[:, :-1], image[:, 1:], image[:, :-1])):
+            differ = (c != d) & (c >= 0) & (d >= 0)
+            a |= differ
+            b |= differ
+        distance = torch.from_numpy(distance_transform_edt(~edge.numpy()))
+        maps.append(1 + boost * torch.exp(-distance ** 2 / (2 * sigma ** 2)) * (distance <= 3 * sigma))
+    weight = torch.stack(maps)[labels >= 0][:, None]
+    loss = F.binary_cross_entropy_with_logits(at_labelled(full, labels), targets(labels), reduction="none")
+    return (weight * loss).mean()
+
+
+def weighted_focal(full, labels, weights):
+    nll = F.binary_cross_entropy_with_logits(at_labelled(full, labels), targets(labels), reduction="none")
+    w = torch.tensor(weights).double()
+    return (((1 - torch.exp(-nll)) ** 2 * nll).mean(0) * w).sum() / w.sum()
+
+
 def cases():
     all_pixels = N * HIGH[0] * HIGH[1]
     yield "bce", "[bce]", {}, bce
@@ -73,6 +110,11 @@ def cases():
            lambda x, y: 0.375 * bce(x, y) + 1.125 * dice(x, y, 1e-5))
     yield ("bce, focal and dice, sparse", "[bce, focal, dice]", {"sparse": True},
            lambda x, y: bce(x, y) + focal(x, y, 2.0) + dice(x, y, 1e-5))
+    yield "tversky", "[{tversky: {smooth: 1}}]", {}, lambda x, y: tversky(x, y, 1.0)
+    yield "tversky sparse", "[tversky]", {"sparse": True}, lambda x, y: tversky(x, y, 1e-5)
+    yield "lovasz", "[lovasz]", {}, lovasz
+    yield "boundary_ce", "[{boundary_ce: {sigma: 0.5}}]", {"sparse": True}, lambda x, y: boundary_bce(x, y, 10, 0.5)
+    yield "focal weights", "[{focal: {class_weights: [0.5, 2, 1]}}]", {}, lambda x, y: weighted_focal(x, y, [0.5, 2.0, 1.0])
 
 
 def main(folder):

@@ -1,4 +1,4 @@
-"""Ten-step trajectories of torch.optim (lamb: timm.optim) in float64, gradient clipping, and learning rate schedules (also
+"""Ten-step trajectories of torch.optim (lamb, lars, lion: timm.optim) in float64, gradient clipping, and learning rate schedules (also
 of groups with rates of their own, poly with a final rate: mmengine).
 
 Parameters and gradients are made from integers by both sides. Three parameters lie in a row: a backbone weight (5 values), a
@@ -80,6 +80,12 @@ def trajectory(config, make_schedule=None):
     if kind == "lamb":  # biases follow their weights' length only when they decay like weights
         groups[1]["always_adapt"] = config.get("decay_norm_and_bias", False)
         optimizer = timm.optim.Lamb(groups, **adam, max_grad_norm=None, always_adapt=True)
+    if kind == "lars":
+        groups[1]["always_adapt"] = config.get("decay_norm_and_bias", False)
+        optimizer = timm.optim.Lars(groups, lr=lr, momentum=config.get("momentum", 0.9), eps=config.get("eps", 1e-8),
+                                    trust_coeff=config.get("trust_coefficient", 0.001), always_adapt=True)
+    if kind == "lion":
+        optimizer = timm.optim.Lion(groups, lr=lr, betas=tuple(config["betas"]))
     factors = [1.0, 1.0, multiplier]
     rates = [[lr_of(step, lr) * factor for factor in factors] for step in range(STEPS)]
     if make_schedule:
@@ -115,6 +121,12 @@ def optimizer_configs():
     yield {"type": "lamb", "lr": 0.05}
     yield {"type": "lamb", "lr": 0.02, "betas": [0.8, 0.95], "eps": 1e-3, **everywhere}
     yield {"type": "lamb", "lr": 0.01, "clip_norm": 1.5, **grouped}
+    yield {"type": "lars", "lr": 2.0}
+    yield {"type": "lars", "lr": 0.3, "momentum": 0.5, "trust_coefficient": 0.02, "eps": 1e-3, **everywhere}
+    yield {"type": "lars", "lr": 0.1, "momentum": 0.0, "trust_coefficient": 0.1, "clip_norm": 1.5, **grouped}
+    yield {"type": "lion", "lr": 0.01, "betas": [0.9, 0.99]}
+    yield {"type": "lion", "lr": 0.02, "betas": [0.8, 0.95], **everywhere}
+    yield {"type": "lion", "lr": 0.01, "betas": [0.95, 0.98], "clip_norm": 1.5, **grouped}
 
 
 def scheduled():
@@ -125,10 +137,14 @@ def scheduled():
     poly = {"type": "poly", "power": 0.9, "final_lr": 0.002}, lambda o: PolyLR(o, eta_min=0.002, power=0.9, end=STEPS + 1)
     warm = ({"type": "cosine", "final_lr": 0.002, "warmup": "3ba", "warmup_start": 0.1},
             lambda o: after_warmup(o, 0.1, 3, lambda p: s.CosineAnnealingLR(p, T_max=STEPS - 3, eta_min=0.002)))
-    for kind in ("sgd", "decoupled_sgd", "adam", "adamw", "lamb"):
+    for kind in ("sgd", "decoupled_sgd", "adam", "adamw", "lamb", "lars", "lion"):
         for settings, make in (cosine, poly, warm):
             for multiplier in (10.0, 0.5):
                 config = {"type": kind, "lr": 0.02, "weight_decay": 0.05, "head_lr_multiplier": multiplier}
+                if kind == "lion":
+                    config["betas"] = [0.9, 0.99]
+                if kind == "lars":
+                    config["trust_coefficient"] = 0.1
                 yield {"config": config, "schedule": settings, "params": trajectory(config, make)}
 
 

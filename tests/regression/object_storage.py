@@ -403,6 +403,11 @@ def copies(server, s3, root):
     check(out.returncode == 0 and "the run is whole in" in out.stderr and "AccessDenied" in out.stderr, out.stderr)
 
 
+def final_weights(run):
+    """The file of weights of a run's last checkpoint."""
+    return sorted(run.glob("checkpoints/step-*/model.safetensors"))[-1]
+
+
 def train(env, *arguments, expect=0):
     done = subprocess.run([program(), "train", *TINY_RECORDS, *map(str, arguments)], capture_output=True, text=True, env={**env, "OMP_NUM_THREADS": "1"}, timeout=280)
     OUTPUTS.append(done.stdout + done.stderr)
@@ -440,6 +445,30 @@ def training(server, s3, root):
         check(done.returncode == 0, done.stdout + done.stderr)
         measured.append(done.stdout)
     check("mean_iou" in measured[0] and measured[0] == measured[1], f"a run in a bucket is measured otherwise: {measured}")
+    # Weights from a bucket, predictions to one: as from a file, to a folder.
+    weights = final_weights(root / "local")
+    s3.upload_file(str(weights), "data", "weights/model.safetensors")
+    images = root / "images"
+    done = subprocess.run([program(), "data", "convert", *CONVERTED, "-o", images, "--format", "folder"], capture_output=True, text=True, env=env, timeout=200)
+    check(done.returncode == 0, done.stdout + done.stderr)
+    predicted = {}
+    for pretrained, output in ((weights, root / "predictions"), ("s3://data/weights/model.safetensors", "s3://data/predictions/cells")):
+        server.plan(*([] if pretrained == weights else [Fault("weights/model", "cut", 1, at=2000), Fault("predictions/", "status", 1, "PUT", at=503, body=busy)]))
+        done = subprocess.run([program(), "predict", "--config", root / "local" / "config.yaml", f"model.pretrained={pretrained}", next(images.rglob("val/images")), "-o", output],
+                              capture_output=True, text=True, env=env, timeout=200)
+        OUTPUTS.append(done.stdout + done.stderr)
+        check(done.returncode == 0 and f"in {output}" in done.stdout, done.stdout + done.stderr)
+        predicted[str(output)] = files_of(output) if isinstance(output, pathlib.Path) else keys(s3, "predictions/cells/")
+    here, there = predicted.values()
+    check(len(here) > 1 and here == there, f"predictions in a bucket: {sorted(there)}, here: {sorted(here)}")
+    check(not any((root / "cache" / "uploads").iterdir()), "predictions that were sent are still here")
+    server.plan(Fault("predictions/", "status", -1, "PUT", at=403, body=error_xml("AccessDenied", "no")))
+    done = subprocess.run([program(), "predict", "--weights", root / "local", next(images.rglob("val/images")), "-o", "s3://data/predictions/no"], capture_output=True, text=True, env=env,
+                          timeout=200)
+    OUTPUTS.append(done.stdout + done.stderr)
+    check(done.returncode == 1 and "AccessDenied" in done.stderr and f"all results are in {root / 'cache' / 'uploads'}" in done.stderr, done.stderr)
+    check(len(cache_files(root / "cache" / "uploads")) == len(here), "predictions that could not be sent are kept")
+    server.plan()
     # Two ranks on a host with an empty cache: one download of each file.
     server.plan()
     train({**env, "TESSERA_CACHE": str(root / "ranks")}, "data.path=s3://data/cells", f"run.dir={root / 'ranks-run'}", "-p", "ddp", "--ranks", "2", *steps)

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "config/experiment.h"
 #include "config/loss_config.h"
 
 // Inputs of tests/interop/make_torch_losses.py, made from the same integers.
@@ -21,8 +22,9 @@ inline at::Tensor loss_labels(int64_t num_classes) {
   return labels.masked_fill(((i * 17 + 3) % 4).lt(image), -1).view({4, 6, 7}).to(at::kShort);
 }
 
-// The fixture says its losses by Note [Older loss keys].
+// The fixture says its losses by loss.terms, or by Note [Older loss keys].
 inline LossConfig loss_config(const nlohmann::json& values) {
+  if (values.contains("terms")) return load_experiment("", {"loss.terms=" + values.at("terms").get<std::string>()}).loss;
   LossAliases keys;
   const auto& names = EnumNames<LossType>::names;
   const auto found = std::find(names.begin(), names.end(), values.at("type").get<std::string>());
@@ -30,7 +32,7 @@ inline LossConfig loss_config(const nlohmann::json& values) {
   if (values.value("mean", std::string("labelled")) == "all") keys.mean = LossMean::kAll;
   keys.ce_weight = values.value("ce_weight", keys.ce_weight);
   keys.dice_weight = values.value("dice_weight", keys.dice_weight);
-  keys.class_weights = values.value("class_weights", keys.class_weights);
+  keys.class_weights = values.value("class_weights", std::vector<double>());
   keys.label_smoothing = values.value("label_smoothing", keys.label_smoothing);
   keys.focal_gamma = values.value("focal_gamma", keys.focal_gamma);
   keys.dice_smooth = values.value("dice_smooth", keys.dice_smooth);

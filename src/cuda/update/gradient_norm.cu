@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(kNormThreads)
   if (threadIdx.x != 0) return;
   const double loss_scale = scaling != nullptr ? scaling->scale : 1.0, length = sqrt(sum) / loss_scale;
   *norm = length;
-  *factor = clip_factor(length, max_norm, loss_scale);
   if (scaling != nullptr) move_on(*scaling, length - length == 0);
+  *factor = scaling != nullptr && scaling->held != 0 ? NAN : clip_factor(length, max_norm, loss_scale);
 }
 
 std::tuple<at::Tensor, at::Tensor> gradient_norm_cuda(const at::Tensor& grads, double max_norm,

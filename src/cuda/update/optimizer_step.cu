@@ -57,7 +57,7 @@ __device__ __forceinline__ void update_pack(const ArenaPointers<T>& a, const Cop
     if constexpr (changes_states(kRule) && num_states(kRule) > 0) store_pack(a.first + at, first);
     if constexpr (changes_states(kRule) && num_states(kRule) > 1) store_pack(a.second + at, second);
   }
-  if (a.average != nullptr) {
+  if (!skips && a.average != nullptr) {
     Pack<T, kCount> average = load_pack<kCount>(a.average + at);
     for (int i = 0; i < kCount; ++i) average_value(average.value[i], w.value[i], n);
     store_pack(a.average + at, average);
@@ -66,7 +66,7 @@ __device__ __forceinline__ void update_pack(const ArenaPointers<T>& a, const Cop
 }
 
 // A block updates a stretch of the arena, each thread some vectors of it. Traffic per float32 value: 20 bytes with momentum
-// (weight and momentum both ways, gradient), 28 with Adam, 16 with LAMB (behind lamb_norms); 8 more with an average, 2 with
+// (weight and momentum both ways, gradient), 28 with Adam, 16 with LAMB (behind trust_norms); 8 more with an average, 2 with
 // copies.
 template <UpdateRule kRule, class T>
 __global__ void __launch_bounds__(kUpdateThreads)

@@ -96,7 +96,7 @@ at::Tensor InputBatch::mixed_with_tensor_operations(int64_t begin, int64_t end, 
 
 bool changes_colors(at::Device device, const NormalizeConfig& config, int64_t channels) {
   const at::Tensor none = at::empty({0, 1, 1, channels}, at::TensorOptions(device).dtype(at::kByte));
-  return device.is_cuda() && acts_per_pixel(config.mode) && use_fused(none) && can_normalize_pixels(none);
+  return acts_per_pixel(config.mode) && use_fused(none) && can_normalize_pixels(none);
 }
 
 }  // namespace tessera

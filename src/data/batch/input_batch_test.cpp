@@ -84,8 +84,9 @@ TEST(InputBatch, ColoursAreTheSameInBothPlaces) {
   }
 }
 
-TEST(InputBatch, ColoursStayInTheLoaderOnACpu) {
-  EXPECT_FALSE(changes_colors(at::kCPU, NormalizeConfig{}, 3));
+TEST(InputBatch, ColoursStayInTheLoaderWhereWholeImagesAreNormalised) {
+  EXPECT_TRUE(changes_colors(at::kCPU, NormalizeConfig{}, 3));
+  EXPECT_FALSE(changes_colors(at::kCPU, {.mode = NormalizeMode::kPerImage, .low_value = {}, .high_value = {}}, 3));
 }
 
 }  // namespace

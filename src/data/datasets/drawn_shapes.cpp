@@ -1,6 +1,7 @@
 #include "data/datasets/drawn_shapes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
@@ -34,12 +35,16 @@ class Runs {
   std::vector<RowRun> runs_;
 };
 
-// Halves go up where a run begins and down where it ends, both by their distance from zero.
-int run_start(float x) {
-  return static_cast<int>(x >= 0 ? std::floor(x + 0.5F) : -std::floor(-x + 0.5F));
+// Halves go away from zero where a run begins and towards it where it ends.
+template <class Number>
+int run_start(Number x) {
+  constexpr Number kHalf(0.5);
+  return static_cast<int>(x >= 0 ? std::floor(x + kHalf) : -std::floor(-x + kHalf));
 }
-int run_end(float x) {
-  return static_cast<int>(x >= 0 ? std::ceil(x - 0.5F) : -std::ceil(-x - 0.5F));
+template <class Number>
+int run_end(Number x) {
+  constexpr Number kHalf(0.5);
+  return static_cast<int>(x >= 0 ? std::ceil(x - kHalf) : -std::ceil(-x - kHalf));
 }
 
 // An edge that is not level. Single precision decides which pixels it touches, so it must be used here too.
@@ -169,6 +174,32 @@ std::vector<RowRun> drawn_ellipse(ShapePoint low, ShapePoint high, Size size) {
     y = next_y;
   }
   return runs.take();
+}
+
+std::vector<RowRun> drawn_lines(std::span<const ShapePoint> points, int width, Size size, ShapeBudget& budget) {
+  TSR_CHECK(points.size() >= 2, "a line has {} points, expected at least 2", points.size());
+  std::vector<RowRun> runs;
+  // Half of an even width is not whole: one side of the line gets what the other lacks.
+  const double half = (width - 1) / 2.0;
+  for (size_t i = 1; i < points.size(); ++i) {
+    const int x0 = whole(points[i - 1].x), y0 = whole(points[i - 1].y), x1 = whole(points[i].x), y1 = whole(points[i].y);
+    const int dx = x1 - x0, dy = y1 - y0;
+    std::vector<RowRun> stretch;
+    if (dx == 0 && dy == 0) {
+      Runs pixel(size);
+      pixel.add(y0, x0, x0);
+      stretch = pixel.take();
+    } else {
+      const double length = std::hypot(dx, dy), less = run_end(half) / length, more = run_start(half) / length;
+      const int left = run_end(less * dy), right = run_end(more * dy), up = run_start(less * dx), down = run_start(more * dx);
+      const auto corner = [](int x, int y) { return ShapePoint{static_cast<double>(x), static_cast<double>(y)}; };
+      const std::array<ShapePoint, 4> corners = {corner(x0 - left, y0 + down), corner(x1 - left, y1 + down),
+                                                 corner(x1 + right, y1 - up), corner(x0 + right, y0 - up)};
+      stretch = drawn_polygon(corners, size, budget);
+    }
+    runs.insert(runs.end(), stretch.begin(), stretch.end());
+  }
+  return runs;
 }
 
 }  // namespace tessera

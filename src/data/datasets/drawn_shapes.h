@@ -34,4 +34,7 @@ std::vector<RowRun> drawn_rectangle(ShapePoint one, ShapePoint other, Size size)
 // That fits into the rectangle of two corners.
 std::vector<RowRun> drawn_ellipse(ShapePoint low, ShapePoint high, Size size);
 
+// Straight stretches from point to point, of a width in pixels; one of no length is a pixel. At least two points.
+std::vector<RowRun> drawn_lines(std::span<const ShapePoint> points, int width, Size size, ShapeBudget& budget);
+
 }  // namespace tessera

@@ -19,6 +19,8 @@ std::vector<std::string> rows_of(const std::vector<RowRun>& runs, Size size) {
 std::vector<RowRun> drawn(const std::string& kind, const std::vector<ShapePoint>& points, Size size) {
   ShapeBudget budget;
   if (kind == "polygon") return drawn_polygon(points, size, budget);
+  if (kind.starts_with("line")) return drawn_lines(points, 10, size, budget);
+  if (kind == "point") return drawn_ellipse({points[0].x - 5, points[0].y - 5}, {points[0].x + 5, points[0].y + 5}, size);
   if (kind == "rectangle") return drawn_rectangle(points[0], points[1], size);
   const double radius = std::hypot(points[0].x - points[1].x, points[0].y - points[1].y);
   return drawn_ellipse({points[0].x - radius, points[0].y - radius}, {points[0].x + radius, points[0].y + radius}, size);
@@ -26,7 +28,7 @@ std::vector<RowRun> drawn(const std::string& kind, const std::vector<ShapePoint>
 
 TEST(DrawnShapes, AreThoseOfPillow) {
   const auto fixture = testing::load_fixture("drawn_shapes.json");
-  ASSERT_EQ(fixture.size(), 260U);
+  ASSERT_EQ(fixture.size(), 380U);
   for (const auto& shape : fixture) {
     std::vector<ShapePoint> points;
     for (const auto& point : shape.at("points")) points.push_back({point[0], point[1]});

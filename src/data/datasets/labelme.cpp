@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 // How often the shapes of an image may paint each of its pixels, on average; small images may have many that overlap.
 constexpr int64_t kMaxLayers = 64, kUsualPixels = int64_t{1} << 20;
 constexpr std::string_view kIgnore = "__ignore__";
+constexpr int kLineWidth = 10, kPointRadius = 5;  // as labelme's own tools draw what has no area
 
 std::string text_of(const Json& shape, const char* key) {
   const auto found = shape.find(key);
@@ -43,9 +44,16 @@ std::vector<RowRun> runs_of(const Json& shape, Size size, ShapeBudget& budget) {
   const std::string type = told ? text_of(shape, "shape_type") : "polygon";
   const std::vector<ShapePoint> points = points_of(shape);
   if (type == "polygon") return drawn_polygon(points, size, budget);
-  TSR_CHECK(type == "rectangle" || type == "circle", "it is a '{}'; polygons, rectangles and circles are drawn",
-            printable(type));
-  TSR_CHECK(points.size() == 2, "a {} has {} points, expected 2", type, points.size());
+  if (type == "linestrip") return drawn_lines(points, kLineWidth, size, budget);
+  const size_t expected = type == "point" ? 1 : 2;
+  const bool known = type == "rectangle" || type == "circle" || type == "line" || type == "point";
+  TSR_CHECK(known, "it is a '{}'; polygons, rectangles, circles, lines and points are drawn", printable(type));
+  TSR_CHECK(points.size() == expected, "a {} has {} points, expected {}", type, points.size(), expected);
+  if (type == "line") return drawn_lines(points, kLineWidth, size, budget);
+  if (type == "point") {
+    const auto [x, y] = points[0];
+    return drawn_ellipse({x - kPointRadius, y - kPointRadius}, {x + kPointRadius, y + kPointRadius}, size);
+  }
   if (type == "rectangle") return drawn_rectangle(points[0], points[1], size);
   const ShapePoint &centre = points[0], &rim = points[1];
   const double dx = centre.x - rim.x, dy = centre.y - rim.y, radius = std::sqrt(dx * dx + dy * dy);

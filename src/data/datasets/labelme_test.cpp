@@ -55,7 +55,9 @@ TEST(Labelme, WhatIsWrongIsSaid) {
   const auto with = [](const json& one) { return file_of(json::array({one})); };
   EXPECT_CONTAINS(message_for(with(shape("cel", "polygon", kTriangle))), "its label 'cel' is none of data.classes");
   EXPECT_CONTAINS(message_for(with(shape("cel", "polygon", kTriangle))), "cell");
-  EXPECT_CONTAINS(message_for(with(shape("cell", "linestrip", kTriangle))), "it is a 'linestrip'; polygons");
+  EXPECT_CONTAINS(message_for(with(shape("cell", "mask", kTriangle))), "it is a 'mask'; polygons");
+  EXPECT_CONTAINS(message_for(with(shape("cell", "point", kTriangle))), "a point has 3 points, expected 1");
+  EXPECT_CONTAINS(message_for(with(shape("cell", "linestrip", json::array({{1, 1}})))), "a line has 1 points");
   EXPECT_CONTAINS(message_for(with(shape("cell", "circle", kTriangle))), "a circle has 3 points, expected 2");
   EXPECT_CONTAINS(message_for(with(shape("cell", "polygon", {{1, 2}, {3, 4}}))), "at least 3");
   EXPECT_CONTAINS(message_for(with(shape("cell", "polygon", {{1, 2}, {3, "4"}}))), "no pair of numbers");

@@ -1,6 +1,8 @@
 #include "data/decode/png_filters.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "data/simd/pixel_loops.h"
 
@@ -20,9 +22,29 @@ void undo_average(uint8_t* row, const uint8_t* above, size_t length, size_t unit
   }
 }
 
+// How many bytes from `at` on are 0.
+size_t zeros(const uint8_t* at, size_t length) {
+  size_t run = 0;
+  for (uint64_t word = 0; run + sizeof word <= length; run += sizeof word) {
+    std::memcpy(&word, at + run, sizeof word);
+    if (word != 0) break;
+  }
+  while (run < length && at[run] == 0) ++run;
+  return run;
+}
+
 void undo_paeth(uint8_t* row, const uint8_t* above, size_t length, size_t unit) {
   for (size_t i = 0; i < length; ++i) {
     const int left = i < unit ? 0 : row[i - unit], corner = i < unit ? 0 : above[i - unit];
+    if (unit == 1 && left == corner) {
+      // What is above is the guess then. Where it is right, the same goes for the next: masks are mostly that.
+      const size_t run = zeros(row + i, length - i);
+      std::copy_n(above + i, run, row + i);
+      i += run;
+      if (i == length) return;
+      row[i] = static_cast<uint8_t>(row[i] + above[i]);
+      continue;
+    }
     row[i] = static_cast<uint8_t>(row[i] + paeth(left, above[i], corner));
   }
 }

@@ -4,7 +4,7 @@
 
 #include "kernels/pixels/pixel_color.h"
 
-// Inner loops over the pixels of 8-bit images, compiled once for what every processor of a kind has and once for AVX2
+// Inner loops over the pixels of 8-bit images, compiled once for what every processor of a kind has, for AVX2 and for AVX-512
 // (CMakeLists.txt), and chosen at run time. All of them give the same bits.
 
 namespace tessera {
@@ -16,8 +16,9 @@ struct TapPair {
 };
 
 struct PixelLoops {
-  // `count` RGB pixels; pixel x is the weighted sum of the 2 * pairs pixels that begin at from[offsets[x]], rounded. taps:
-  // (count, pairs). Reads up to kReadBeyond bytes behind the last of them and writes kWriteBeyond behind the last pixel.
+  // `count` RGB pixels; pixel x is the weighted sum of the 2 * pairs pixels that begin at from[offsets[x]], rounded. taps: for
+  // each kTapGroup pixels those of their first pairs, then those of their second, ...; offsets and taps are there for whole
+  // groups. Reads up to kReadBeyond bytes behind the last pixel it needs and writes kWriteBeyond behind the last pixel.
   void (*resize_rgb_row)(const uint8_t* from, uint8_t* to, const int32_t* offsets, const TapPair* taps, int count, int pairs);
 
   // `count` values, each the weighted sum of those of 2 * pairs rows, rounded.
@@ -30,8 +31,13 @@ struct PixelLoops {
   void (*add_row)(uint8_t* to, const uint8_t* above, size_t count);
   void (*add_left)(uint8_t* row, size_t count, size_t unit);
 };
-inline constexpr size_t kReadBeyond = 16, kWriteBeyond = 8;
-inline constexpr float kMostSectors = 40;
+inline constexpr size_t kReadBeyond = 16, kWriteBeyond = 16;
+inline constexpr int kTapGroup = 4;
+
+// Where pair k of pixel x is among the taps.
+inline int tap_place(int x, int k, int pairs) {
+  return (x / kTapGroup * pairs + k) * kTapGroup + x % kTapGroup;
+}
 
 const PixelLoops& pixel_loops();
 

@@ -84,12 +84,16 @@ class RowResizer {
     int most = 1;
     for (const int count : axis_.weights.count) most = std::max(most, count);
     pairs_ = (most + 1) / 2;
-    offsets_.resize(static_cast<size_t>(count_));
-    taps_.resize(static_cast<size_t>(count_) * static_cast<size_t>(pairs_));
-    for (int x = 0; x < count_; ++x) {
-      const int i = mirrored_ ? count_ - 1 - x : x;
+    const int whole = (count_ + kTapGroup - 1) / kTapGroup * kTapGroup;
+    offsets_.resize(static_cast<size_t>(whole));
+    taps_.resize(static_cast<size_t>(whole) * static_cast<size_t>(pairs_));
+    std::vector<TapPair> own;
+    for (int x = 0; x < whole; ++x) {
+      const int place = std::min(x, count_ - 1), i = mirrored_ ? count_ - 1 - place : place;
       offsets_[static_cast<size_t>(x)] = (axis_.first_of(i) - part_.left) * 3;
-      set_taps(taps_.data() + static_cast<ptrdiff_t>(x) * pairs_, axis_.weights.row(i), axis_.count_of(i));
+      own.assign(static_cast<size_t>(pairs_), {});
+      set_taps(own.data(), axis_.weights.row(i), axis_.count_of(i));
+      for (int k = 0; k < pairs_; ++k) taps_[static_cast<size_t>(tap_place(x, k, pairs_))] = own[static_cast<size_t>(k)];
     }
     // The widest taps of the last pixels may begin where others have none left, so rows near the end of the memory are moved.
     reach_ = static_cast<size_t>(*std::max_element(offsets_.begin(), offsets_.end())) + static_cast<size_t>(pairs_) * 6 +

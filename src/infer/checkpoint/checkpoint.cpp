@@ -88,6 +88,7 @@ json to_json(const TrainState& s) {
   json j = s;
   j["best_value"] = s.best_value.value_or(-1);
   j["skipped_steps"] = s.skipped_steps;
+  if (!s.lost_steps.empty()) j["lost_steps"] = s.lost_steps;
   if (s.exchange) {
     j["exchange"] = {{"bucket_mb", s.exchange->bucket_mb}, {"compression", name_of(s.exchange->compression)}};
   }
@@ -98,6 +99,7 @@ TrainState state_from_json(const json& j) {
   TrainState s = j;
   if (s.best_step >= 0) s.best_value = j.at("best_value");  // else it is -1 in the file
   s.skipped_steps = j.value("skipped_steps", int64_t{0});   // older checkpoints do not know it
+  s.lost_steps = j.value("lost_steps", std::vector<int64_t>());
   if (j.contains("exchange")) {
     const json& chosen = j.at("exchange");
     s.exchange = {chosen.at("bucket_mb"), compression_named(chosen.at("compression"))};

@@ -4,10 +4,15 @@
 #include <ATen/ops/tensor.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "core/error.h"
 #include "kernels/common/find_op.h"
+#include "kernels/pixels/input_loops.h"
 #include "kernels/pixels/normalize_pixels.h"
 #include "kernels/pixels/pixel_input.h"
 #include "kernels/pixels/pixel_types.h"
@@ -49,6 +54,43 @@ void augment_row(const In* own, const In* partner, Out* out, int y, int width, i
   }
 }
 
+// The same of RGB bytes in float32, with vectors.
+class RgbRows {
+ public:
+  RgbRows(const RgbScale& scale, int width) : scale_(scale), width_(width), values_(static_cast<size_t>(6 * width)) {}
+
+  void make(const uint8_t* own, const uint8_t* partner, float* out, int y, const UnitMix<float>& mix) {
+    input_loops().scale_rgb(own, out, width_, mix.color, scale_);
+    const auto& box = mix.mix;
+    const bool boxed = y >= box.top && y < box.bottom && box.left < box.right;
+    if (!mix.mixed || (box.own_weight == 1 && !boxed)) return;
+    float* const other = values_.data() + 3 * width_;
+    input_loops().scale_rgb(partner, other, width_, mix.partner_color, scale_);
+    if (box.own_weight != 1) {
+      for (int i = 0; i < 3 * width_; ++i) out[i] = box.blend(out[i], other[i]);
+    }
+    if (boxed)
+      std::copy(other + 3 * std::max(0, box.left), other + 3 * std::min(width_, box.right), out + 3 * std::max(0, box.left));
+  }
+
+  // Of another type.
+  template <class Out>
+  void make(const uint8_t* own, const uint8_t* partner, Out* out, int y, const UnitMix<float>& mix) {
+    make(own, partner, values_.data(), y, mix);
+    for (int i = 0; i < 3 * width_; ++i) out[i] = static_cast<Out>(values_[static_cast<size_t>(i)]);
+  }
+
+ private:
+  const RgbScale& scale_;
+  int width_;
+  std::vector<float> values_;  // a row of a result, and one of a partner
+};
+
+bool can_use_vectors(const PixelColor* colors, int64_t count) {
+  return colors == nullptr ||
+         std::all_of(colors, colors + count, [](const PixelColor& color) { return std::abs(color.sectors) <= kMostSectors; });
+}
+
 at::Tensor augment_pixels_cpu(const at::Tensor& images, const at::Tensor& mixes, const std::optional<at::Tensor>& colors,
                               double max_value, at::ArrayRef<double> mean, at::ArrayRef<double> std, at::ScalarType type) {
   const int64_t count = mixes.size(0), height = images.size(1), row = images.size(2) * images.size(3);
@@ -69,14 +111,27 @@ at::Tensor augment_pixels_cpu(const at::Tensor& images, const at::Tensor& mixes,
     }();
     const In* const in = images.const_data_ptr<In>();
     Out* const out = result.mutable_data_ptr<Out>();
+    std::optional<RgbScale> rgb;
+    if constexpr (std::is_same_v<In, uint8_t> && std::is_same_v<T, float>) {
+      if (channels == 3 && can_use_vectors(color_rows, images.size(0)))
+        rgb = exact_rgb_scale(plain.max_value, plain.mean, plain.std);
+    }
     const auto augment = channels == 3 ? augment_row<3, In, Out, decltype(scale)> : augment_row<1, In, Out, decltype(scale)>;
     parallel_for(0, count * height, kGrain, [&](int64_t begin, int64_t end) {
+      std::optional<RgbRows> rows;
+      if (rgb) rows.emplace(*rgb, width);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t y = i % height;
         const PixelMix& mix = mix_rows[i / height];
         const auto source = [&](double image) { return in + (static_cast<int64_t>(image) * height + y) * row; };
-        augment(source(mix.own), source(mix.partner), out + i * row, static_cast<int>(y), width, channels,
-                unit_mix<T>(mix, color_rows), scale);
+        const UnitMix<T> unit = unit_mix<T>(mix, color_rows);
+        if constexpr (std::is_same_v<In, uint8_t> && std::is_same_v<T, float>) {
+          if (rows) {
+            rows->make(source(mix.own), source(mix.partner), out + i * row, static_cast<int>(y), unit);
+            continue;
+          }
+        }
+        augment(source(mix.own), source(mix.partner), out + i * row, static_cast<int>(y), width, channels, unit, scale);
       }
     });
   });

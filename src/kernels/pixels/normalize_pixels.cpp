@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "kernels/common/find_op.h"
+#include "kernels/pixels/input_loops.h"
 #include "kernels/pixels/pixel_types.h"
 #include "tensor/parallel_for.h"
 
@@ -52,6 +53,14 @@ at::Tensor normalize_pixels_cpu(const at::Tensor& images, double max_value, at::
     const auto scale = make_pixel_scale<Compute<Out>>(max_value, mean, std);
     const In* const in = images.const_data_ptr<In>();
     Out* const out = result.mutable_data_ptr<Out>();
+    if constexpr (std::is_same_v<In, uint8_t> && std::is_same_v<Out, float>) {
+      if (const auto rgb = channels == 3 ? exact_rgb_scale(scale.max_value, scale.mean, scale.std) : std::nullopt) {
+        parallel_for(0, pixels, kGrain, [&](int64_t begin, int64_t end) {
+          input_loops().scale_rgb(in + 3 * begin, out + 3 * begin, end - begin, nullptr, *rgb);
+        });
+        return;
+      }
+    }
     std::vector<Out> table;
     if constexpr (std::is_same_v<In, uint8_t>) table = byte_table<Out>(channels, scale);
     parallel_for(0, pixels, kGrain, [&](int64_t begin, int64_t end) {

@@ -7,8 +7,8 @@
 namespace tessera {
 
 // Note [One photometric distortion]
-// The loader's threads and the input kernel of a GPU change colours with the functions below: in float32, the same operations
-// in the same order, none of them contracted, so a pixel gets the same value wherever it is computed.
+// The loader's threads and what makes network input, on a CPU and on a GPU, change colours with the functions below: in float32,
+// the same operations in the same order, none of them contracted, so a pixel gets the same value wherever it is computed.
 
 // A ColorChange as pixels need it, a row of the table a kernel reads.
 struct PixelColor {
@@ -21,6 +21,7 @@ struct PixelColor {
   TSR_HOST_DEVICE bool turns() const { return saturation != 1 || sectors != 0; }
 };
 inline constexpr int64_t kPixelColorNumbers = 5;
+inline constexpr float kMostSectors = 40;  // of hues that chroma_lack is right for
 static_assert(sizeof(PixelColor) == kPixelColorNumbers * sizeof(float));
 
 // max_value: the pixel value that stands for 1.

@@ -1,7 +1,7 @@
 #include "kernels/update/gradient_norm.h"
 
 #include <ATen/Dispatch.h>
-#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -42,6 +42,8 @@ double chunk_square_sum(const T* values, int64_t count) {
 std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, double max_norm,
                                                      const std::optional<at::Tensor>& scaling) {
   const int64_t count = grads.numel();
+  // All memory first: where there is none, nothing has moved on.
+  const at::Tensor norm_out = at::empty({}, at::kDouble), factor_out = at::empty({}, at::kDouble);
   std::vector<double> sums(static_cast<size_t>((count + kChunk - 1) / kChunk));
   AT_DISPATCH_FLOATING_TYPES(grads.scalar_type(), "gradient_norm", [&] {
     const auto* data = grads.const_data_ptr<scalar_t>();
@@ -56,7 +58,10 @@ std::tuple<at::Tensor, at::Tensor> gradient_norm_cpu(const at::Tensor& grads, do
   auto* const numbers = scaling ? reinterpret_cast<LossScaling*>(scaling->mutable_data_ptr<double>()) : nullptr;
   const double loss_scale = numbers != nullptr ? numbers->scale : 1.0, norm = std::sqrt(sum) / loss_scale;
   if (numbers != nullptr) move_on(*numbers, std::isfinite(norm));
-  return {at::scalar_tensor(norm, at::kDouble), at::scalar_tensor(clip_factor(norm, max_norm, loss_scale), at::kDouble)};
+  const double factor = numbers != nullptr && numbers->held != 0 ? NAN : clip_factor(norm, max_norm, loss_scale);
+  *norm_out.mutable_data_ptr<double>() = norm;
+  *factor_out.mutable_data_ptr<double>() = factor;
+  return {norm_out, factor_out};
 }
 
 }  // namespace

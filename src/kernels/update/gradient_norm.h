@@ -7,6 +7,7 @@ namespace tessera {
 struct GradientNorm {
   at::Tensor norm;         // 2-norm of the gradients
   at::Tensor clip_factor;  // what to multiply them by, so that the norm is at most the one allowed; NaN where it is not finite
+                           // or the scaling holds
 };
 
 // grads: contiguous float32 or float64. max_norm: 0 allows any; else the clip factor is that of torch.nn.utils.clip_grad_norm_.

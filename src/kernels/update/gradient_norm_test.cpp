@@ -41,7 +41,8 @@ TEST(GradientNorm, SliceThatBeginsWithinAVector) {
 }
 
 at::Tensor scaling_of(const LossScaling& s) {
-  return at::tensor({s.scale, s.good_steps, s.applied_steps, s.skipped_steps}, at::kDouble).to(testing::test_device());
+  return at::tensor({s.scale, s.good_steps, s.applied_steps, s.skipped_steps, s.adapts, s.held}, at::kDouble)
+      .to(testing::test_device());
 }
 
 TEST(GradientNorm, LossScaleIsTakenOut) {
@@ -55,7 +56,7 @@ TEST(GradientNorm, LossScalingMovesOn) {
   at::Tensor grads = gradients(300, at::kFloat);
   const at::Tensor scaling = scaling_of({.scale = 8, .good_steps = 1998, .applied_steps = 5000, .skipped_steps = 7});
   const auto expect = [&](double scale, double good, double applied, double skipped) {
-    EXPECT_TRUE(scaling.cpu().equal(at::tensor({scale, good, applied, skipped}, at::kDouble))) << scaling;
+    EXPECT_TRUE(scaling.cpu().equal(at::tensor({scale, good, applied, skipped, 1.0, 0.0}, at::kDouble))) << scaling;
   };
   gradient_norm(grads, 0, scaling);
   expect(8, 1999, 5001, 7);
@@ -66,6 +67,26 @@ TEST(GradientNorm, LossScalingMovesOn) {
   grads[17] = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(std::isnan(gradient_norm(grads, 0, scaling).clip_factor.item<double>()));
   expect(8, 0, 5003, 8);
+}
+
+// Without a scale to halve, a step that is not finite holds those after it.
+TEST(GradientNorm, NothingIsAppliedWhileAStepIsHeld) {
+  const at::Tensor good = gradients(300, at::kFloat);
+  at::Tensor bad = good.clone();
+  bad[299] = std::numeric_limits<float>::quiet_NaN();
+  for (const double adapts : {0.0, 1.0}) {
+    const LossScaling before{.scale = 1, .good_steps = 4, .applied_steps = 6, .skipped_steps = 2, .adapts = adapts};
+    LossScaling held = before;
+    held.held = 1;
+    const at::Tensor scaling = scaling_of(before);
+    for (const at::Tensor& grads : {bad, good}) {
+      EXPECT_TRUE(std::isnan(gradient_norm(grads, 0, scaling).clip_factor.item<double>()));
+      EXPECT_TRUE(scaling.equal(scaling_of(held))) << scaling;
+    }
+    scaling[5] = 0;
+    EXPECT_EQ(gradient_norm(good, 0, scaling).clip_factor.item<double>(), 1);
+    EXPECT_EQ(scaling[2].item<double>(), 7);
+  }
 }
 
 TEST(GradientNorm, WhatIsNotFiniteGivesNoFactor) {

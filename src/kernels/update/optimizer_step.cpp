@@ -57,7 +57,7 @@ void update_arena(const ArenaPointers<T>& a, int64_t numel, const at::Tensor* co
       for (int64_t from = std::max(range->begin, begin); from < range_end; from += kBlock) {
         const int64_t to = std::min(from + kBlock, range_end);
         if (!skips) update_loop<kRule>(a.w, a.g, a.first, a.second, from, to, n);
-        if (a.average != nullptr) average_loop(a.average, a.w, from, to, n);
+        if (!skips && a.average != nullptr) average_loop(a.average, a.w, from, to, n);
         if (copies != nullptr) copy_loop(*copies, a.w, from, to);
       }
     }
@@ -111,8 +111,8 @@ void optimizer_step(const StepArenas& arenas, const RangeTable& ranges, const Gr
                     const StepNumbers& numbers, const at::Tensor& norms) {
   const auto kept = static_cast<size_t>(num_states(rule));
   TSR_CHECK(arenas.state.size() == kept, "expected {} arenas of optimizer state, got {}", kept, arenas.state.size());
-  TSR_CHECK(rule != UpdateRule::kLamb || (norms.defined() && norms.size(0) == ranges.bounds.size(0)),
-            "lamb's step needs the norms of its {} ranges", ranges.bounds.size(0));
+  TSR_CHECK(!needs_norms(rule) || (norms.defined() && norms.size(0) == ranges.bounds.size(0)),
+            "a step of lamb or lars needs the norms of its {} ranges", ranges.bounds.size(0));
   static const auto op = find_op<decltype(optimizer_step_cpu)>("tessera::optimizer_step");
   if (ranges.bounds.size(0) == 0) return;
   op.call(arenas.params, arenas.grads, arenas.state, if_defined(arenas.average), if_defined(arenas.copies), ranges.bounds,

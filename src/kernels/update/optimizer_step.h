@@ -27,18 +27,19 @@ struct StepArenas {
 // How gradients are scaled, on the arena's device.
 struct GradientScale {
   at::Tensor clip_factor = {};  // float64 scalar, or undefined: multiplies the gradients first
-  at::Tensor scaling = {};      // numbers of LossScaling, or undefined: then weights and state stay where clip_factor is not
-                                // finite, and the moments' biases follow from the steps counted there
+  at::Tensor scaling = {};      // numbers of LossScaling, or undefined: then weights, state and average stay where clip_factor is
+                                // not finite, and the moments' biases follow from the steps counted there
 };
 
 // One step of all ranges in one pass over memory (one launch on a GPU, which waits for nothing). Values outside the ranges
-// stay. norms: lamb's, see lamb_norms.
+// stay. norms: of lamb and lars, see trust_norms.
 void optimizer_step(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale, UpdateRule rule,
                     const StepNumbers& numbers, const at::Tensor& norms = {});
 
-// Comes before lamb's step, see Note [LAMB]: moves the moments (state), and sums up the squares of each range's weights and of
-// its updates: (R, 2) float64. Where a range is part of a tensor, add up the rows of its parts. Sums are in a fixed order.
-at::Tensor lamb_norms(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale,
-                      const StepNumbers& numbers);
+// Comes before a step of lamb or lars, see Note [LAMB] and Note [LARS]: sums up the squares of each range's weights, and of its
+// updates (lamb, whose moments it moves) or gradients (lars): (R, 2) float64. Where a range is part of a tensor, add up the
+// rows of its parts. Sums are in a fixed order.
+at::Tensor trust_norms(const StepArenas& arenas, const RangeTable& ranges, const GradientScale& scale, UpdateRule rule,
+                       const StepNumbers& numbers);
 
 }  // namespace tessera

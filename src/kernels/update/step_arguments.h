@@ -7,7 +7,7 @@
 #include "kernels/update/loss_scaling.h"
 #include "kernels/update/step_numbers.h"
 
-// The tensors of the ops optimizer_step and lamb_norms as pointers.
+// The tensors of the ops optimizer_step and trust_norms as pointers.
 namespace tessera {
 
 template <class T>
@@ -24,7 +24,7 @@ ArenaPointers<T> arena_pointers(const at::Tensor& params, const at::Tensor& grad
           state.size() > 1 ? state[1].mutable_data_ptr<T>() : nullptr, average ? average->mutable_data_ptr<T>() : nullptr};
 }
 
-// The tables of RangeTable, and the norms of lamb_norms where there are any.
+// The tables of RangeTable, and the norms of trust_norms where there are any.
 struct RangePointers {
   const RangeBounds* bounds;
   const RangeRates* rates;
@@ -49,8 +49,8 @@ template <UpdateRule kRule, class T>
 TSR_HOST_DEVICE RangeNumbers<T> numbers_of_range(const RangePointers& ranges, int64_t range, const StepNumbers& step,
                                                  double clip_factor) {
   double trust = 1;
-  if constexpr (kRule == UpdateRule::kLamb)
-    trust = trust_ratio(ranges.norms[2 * range], ranges.norms[2 * range + 1], ranges.rates[range].use_trust_ratio);
+  if constexpr (needs_norms(kRule))
+    trust = trust_ratio<kRule>(ranges.norms[2 * range], ranges.norms[2 * range + 1], ranges.rates[range], step);
   return range_numbers<kRule, T>(step, ranges.rates[range], clip_factor, trust);
 }
 

@@ -9,7 +9,7 @@
 
 #include "kernels/update/update_rule.h"
 
-// How the ops `optimizer_step` and `lamb_norms` carry their arguments: a dispatcher passes lists of numbers, not structs.
+// How the ops `optimizer_step` and `trust_norms` carry their arguments: a dispatcher passes lists of numbers, not structs.
 namespace tessera {
 
 struct RangeBounds {
@@ -44,6 +44,8 @@ void with_rule(int64_t rule, const Work& work) {
     case kNesterov: return work(std::integral_constant<UpdateRule, kNesterov>{});
     case kAdam: return work(std::integral_constant<UpdateRule, kAdam>{});
     case kLamb: return work(std::integral_constant<UpdateRule, kLamb>{});
+    case kLars: return work(std::integral_constant<UpdateRule, kLars>{});
+    case kLion: return work(std::integral_constant<UpdateRule, kLion>{});
   }
   TORCH_INTERNAL_ASSERT(false, "no optimizer rule has the number ", rule);
 }

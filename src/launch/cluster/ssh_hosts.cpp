@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "launch/cluster/addresses.h"
 #include "launch/cluster/command_line.h"
 #include "launch/cluster/job_secret.h"
+#include "launch/cluster/passed_on.h"
 #include "launch/node/poller.h"
 #include "launch/node/ports.h"
 #include "launch/node/process.h"
@@ -35,19 +35,6 @@ std::string without_user(const std::string& host) {
   return host.substr(host.find('@') + 1);
 }
 
-bool is_shell_name(const std::string& name) {
-  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-         std::all_of(name.begin(), name.end(), is_plain);
-}
-
-bool is_passed_on(const std::string& entry) {
-  const auto begins = [&](const char* name) { return entry.starts_with(name); };
-  if (begins("TESSERA_JOB_SECRET")) return false;  // it goes its own way
-  return begins("TESSERA_") || begins("NCCL_") || begins("OMP_") || begins("GLOO_") || begins("CUDA_VISIBLE_DEVICES=") ||
-         begins("PATH=") || begins("LD_LIBRARY_PATH=");
-}
-
 // Variables go over standard input: a command line is shown by ps to everybody on both hosts. A shell that reads them before it
 // becomes the launcher is all that the other host needs; `read` takes no more than its line. It is sh by name, for the user's
 // own shell there may be another.
@@ -63,10 +50,8 @@ std::string remote_command(const std::vector<std::string>& words) {
 std::string variable_lines() {
   const std::string newline = R"('"$_n"')";
   std::string text;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string variable = *entry, name = variable.substr(0, variable.find('='));
-    if (!is_passed_on(variable) || !is_shell_name(name)) continue;
-    std::string value = shell_quoted(variable.substr(name.size() + 1));
+  for (const auto& [name, plain] : passed_on_variables()) {
+    std::string value = shell_quoted(plain);
     for (size_t at = 0; (at = value.find('\n', at)) != std::string::npos; at += newline.size()) value.replace(at, 1, newline);
     text += name + "=" + value + "\n";
   }

@@ -91,7 +91,8 @@ std::string line(const json& object, const char* name, size_t longest) {
 
 int stop_signal(const json& object, const char* name) {
   const int number = small(object, name, 0, kMostSignal);
-  require(number == SIGINT || number == SIGTERM, "a message asks for signal {}; only INT and TERM are passed on", number);
+  require(number == SIGINT || number == SIGTERM || number == SIGUSR1,
+          "a message asks for signal {}; only INT, TERM and USR1 are passed on", number);
   return number;
 }
 

@@ -24,7 +24,7 @@ Hello read_hello(std::string_view text);
 
 // What a node's launcher tells that of node 0: a stop its user asked for, or what its ranks do.
 struct NodeMessage {
-  int signal = 0;  // SIGINT or SIGTERM; 0: none
+  int signal = 0;  // SIGINT, SIGTERM or SIGUSR1; 0: none
   int generation = -1;
   std::vector<RankReport> reports;
 };

@@ -11,12 +11,12 @@
 namespace tessera {
 
 struct ProcessSpec {
-  std::vector<std::string> words;        // the program, searched in PATH, and its arguments
-  std::string file;                      // the file to run, if it is not the first word
-  std::vector<std::string> environment;  // NAME=value
-  std::optional<cpu_set_t> cores;        // where it may run
-  std::vector<int> inherited;            // files left open for it
-  bool pipe_stdin = false;               // else it reads nothing
+  std::vector<std::string> words;             // the program, searched in PATH, and its arguments
+  std::string file = {};                      // the file to run, if it is not the first word
+  std::vector<std::string> environment = {};  // NAME=value
+  std::optional<cpu_set_t> cores = {};        // where it may run
+  std::vector<int> inherited = {};            // files left open for it
+  bool pipe_stdin = false;                    // else it reads nothing
 };
 
 // A child in a process group of its own, so that signals of the terminal do not reach it by themselves, and that ends when this
@@ -32,6 +32,7 @@ class Process {
   int out() const { return out_.fd(); }
   int err() const { return err_.fd(); }
   int in() const { return in_.fd(); }
+  void close_in() { in_.close(); }  // the end of what it reads
 
   void signal(int number) const;  // to the group
   bool reap();                    // looks whether it has ended; true from then on

@@ -30,7 +30,7 @@ std::string or_dash(int64_t value) {
 }  // namespace
 
 bool RankReport::stopped() const {
-  return ended && killed_by == 0 && (exit_code == 128 + SIGINT || exit_code == 128 + SIGTERM);
+  return ended && killed_by == 0 && (exit_code == 128 + SIGINT || exit_code == 128 + SIGTERM || exit_code == kExitAgain);
 }
 
 bool RankReport::failed() const {

@@ -27,8 +27,8 @@ struct RankReport {
   bool killed_by_us = false;
   std::string error;  // the last one it noted, else its last line of output
 
-  bool failed() const;   // ended by itself and badly; a rank that stopped by SIGINT or SIGTERM has not
-  bool stopped() const;  // exit code 130 or 143
+  bool failed() const;   // ended by itself and badly; a rank that stopped because it was asked to, or its time was up, has not
+  bool stopped() const;  // exit code 130, 143 or kExitAgain
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankReport, rank, host, pid, speaks, step, collective, sample, phase, waiting, unchanged_s,

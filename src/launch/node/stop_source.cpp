@@ -22,7 +22,7 @@ StopSource::StopSource(Poller& poller, bool reads_stdin) : poller_(poller) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader of our output that went away must not end the ranks
   sigset_t caught;
   sigemptyset(&caught);
-  for (const int number : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&caught, number);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) sigaddset(&caught, number);
   if (!is_ignored(SIGHUP)) sigaddset(&caught, SIGHUP);  // under nohup the run outlives the terminal
   sigprocmask(SIG_BLOCK, &caught, nullptr);
   signal_file_ = FileHandle(signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -58,7 +58,7 @@ void StopSource::read_stdin() {
     std::string what;
     int number = 0;
     if (!(words >> what >> number)) continue;
-    if (what == "signal" && (number == SIGINT || number == SIGTERM)) signals_.push_back(number);
+    if (what == "signal" && (number == SIGINT || number == SIGTERM || number == SIGUSR1)) signals_.push_back(number);
     if (what == "lost") lost_nodes_.push_back(number);
   }
 }

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// Everything that asks a launcher to stop: SIGINT, SIGTERM, a closed terminal; and, if another launcher started this one from
+// Everything that asks a launcher to stop: SIGINT, SIGTERM, SIGUSR1, a closed terminal; and, if another launcher started this one from
 // another host, what that one writes to our standard input: "signal 15", "lost 3" for a node that will never come.
 class StopSource {
  public:

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/module_path.h"
+#include "tensor/profiled_part.h"
 
 namespace tessera {
 namespace {
@@ -35,6 +36,7 @@ Tensors Segment::run(Tensors state) const {
   TSR_CHECK(carried <= state.size(), "segment '{}' expects {} tensors that pass by, the state has {}", name, carried,
             state.size());
   const auto own = state.begin() + static_cast<int64_t>(carried);
+  const ProfiledPart part("forward " + name);
   const Tensors inputs(std::make_move_iterator(own), std::make_move_iterator(state.end()));
   state.erase(own, state.end());
   // A segment that is not bound does not know its parameters, which a checkpoint must.

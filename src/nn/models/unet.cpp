@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "kernels/common/fused.h"
+#include "kernels/features/resize_bilinear.h"
 #include "kernels/features/upconv_concat.h"
 #include "nn/blocks/batch_norm.h"
 #include "nn/blocks/classifier.h"
@@ -104,7 +105,7 @@ at::Tensor join_transposed(const nn::Sequential& up, const at::Tensor& x, const 
 
 // On a GPU passes over memory are what costs; on a CPU libtorch's operations are as fast.
 bool UNetImpl::joins_in_one(const at::Tensor& x) const {
-  return config_.up == UpPath::kTransposed && !config_.checkpoint && x.is_cuda() && use_fused(x);
+  return config_.up == UpPath::kTransposed && !config_.checkpoint && !checkpoints_all() && x.is_cuda() && use_fused(x);
 }
 
 UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(config) {
@@ -131,6 +132,10 @@ UNetImpl::UNetImpl(const UNetConfig& config, const ModelShape& shape) : config_(
   nn::Sequential classifier(nn::Conv2d(nn::Conv2dOptions(width, shape.num_classes, 1)));
   if (config.batch_norm && config.up == UpPath::kDilated) classifier->push_back(BatchNorm2d(shape.num_classes));
   classifier_ = register_module("classifier", classifier);
+  for (int64_t height = 1; height <= config.deep_supervision; ++height) {
+    const nn::Conv2d conv(nn::Conv2dOptions(channels[static_cast<size_t>(height)], shape.num_classes, 1));
+    supervision_.push_back(register_module("supervision" + std::to_string(height), conv));
+  }
 }
 
 std::vector<Segment> UNetImpl::make_segments() {
@@ -156,11 +161,22 @@ std::vector<Segment> UNetImpl::make_segments() {
   for (size_t height = top; height-- > 0;) {
     if (joins(height)) --carried;
     const std::string number = std::to_string(height);
-    add("decoder" + number, {"up" + number, "merge" + number}, carried,
-        [this, height](const Tensors& in) -> Tensors { return {decode(height, in)}; });
+    std::vector<std::string> parts{"up" + number, "merge" + number};
+    if (supervises(height)) parts.push_back("supervision" + number);
+    // Behind x travel the logits of the heights below, the nearest first.
+    add("decoder" + number, parts, carried, [this, height](const Tensors& in) {
+      const auto lower = in.begin() + (joins(height) ? 2 : 1);
+      Tensors out{decode(height, {in.begin(), lower})};
+      if (supervises(height) && is_training()) out.push_back(classify_pixels(supervision_[height - 1], out[0]));
+      out.insert(out.end(), lower, in.end());
+      return out;
+    });
   }
-  all.push_back(
-      {.name = "classifier", .parts = {"classifier"}, .compute = [this](const Tensors& in) { return classify(in[1], in[0]); }});
+  all.push_back({.name = "classifier", .parts = {"classifier"}, .compute = [this](const Tensors& in) {
+                   Tensors out = classify(in[1], in[0]);
+                   for (size_t i = 2; i < in.size(); ++i) out.push_back(unpadded(in[i], in[1], in[0]));
+                   return out;
+                 }});
   return all;
 }
 
@@ -169,6 +185,14 @@ at::Tensor UNetImpl::padded(const at::Tensor& image) const {
   const int64_t height = image.size(2), width = image.size(3), multiple = int64_t{1} << heights();
   const int64_t below = (multiple - height % multiple) % multiple, right = (multiple - width % multiple) % multiple;
   return below > 0 || right > 0 ? at::constant_pad_nd(image, {0, right, 0, below}) : image;
+}
+
+// The logits of a lower height cover the padded image, as the features of the top do: where there is padding they are brought
+// to that size before it is cut away.
+at::Tensor UNetImpl::unpadded(const at::Tensor& logits, const at::Tensor& features, const at::Tensor& size) {
+  const int64_t height = size.size(2), width = size.size(3);
+  if (features.size(2) == height && features.size(3) == width) return logits;
+  return crop(resize(logits, features.sizes().slice(2), /*align_corners=*/false), 0, 0, height, width);
 }
 
 Tensors UNetImpl::encode(size_t height, const at::Tensor& x) {

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "nn/backbones/backbone.h"
+#include "nn/blocks/classifier.h"
 #include "nn/blocks/conv.h"
 #include "nn/blocks/resize.h"
 #include "nn/init/init_layers.h"
@@ -44,7 +45,7 @@ class UNetResNet : public SegmentationModel {
   UNetResNet(const UNetResNetConfig& config, const BackbonePtr& encoder, int64_t num_classes, bool checkpoint);
 
   void init(uint64_t seed) override;
-  std::vector<std::string> head_prefixes() const override { return {"decoder.", "segmentation_head."}; }
+  std::vector<std::string> head_prefixes() const override { return {"decoder.", "segmentation_head.", "supervision"}; }
 
  protected:
   // The segments of the encoder, each decoder block, the head.
@@ -55,6 +56,7 @@ class UNetResNet : public SegmentationModel {
   BackbonePtr encoder_;
   std::vector<LayerPtr> blocks_;
   LayerPtr classifier_;
+  std::vector<torch::nn::Conv2d> supervision_;  // of heights 1, 2, ..., counted from the top
 };
 
 }  // namespace
@@ -76,6 +78,10 @@ UNetResNet::UNetResNet(const UNetResNetConfig& config, const BackbonePtr& encode
     width = config.channels[i];
   }
   classifier_ = register_module("segmentation_head", std::make_shared<SegmentationHead>(width, num_classes));
+  for (size_t height = 1; height <= static_cast<size_t>(config.deep_supervision); ++height) {
+    const torch::nn::Conv2d conv(torch::nn::Conv2dOptions(config.channels[skips.size() - 1 - height], num_classes, 1));
+    supervision_.push_back(register_module("supervision" + std::to_string(height), conv));
+  }
 }
 
 std::vector<Segment> UNetResNet::make_segments() {
@@ -85,17 +91,29 @@ std::vector<Segment> UNetResNet::make_segments() {
     // Each block takes the next finer feature from the back of the state; the last takes the size of the image.
     const bool joins = i + 1 < blocks_.size();
     const std::string path = "decoder.blocks." + std::to_string(i);
-    all.push_back({.name = path,
-                   .parts = {path},
-                   .compute = [block = blocks_[i], joins](const Tensors& in) -> Tensors {
-                     const at::Tensor &finer = in[0], &x = in[1];
-                     const at::Tensor up = at::upsample_nearest2d(x, finer.sizes().slice(2));
-                     return {block->forward(joins ? concat({up, finer}) : up)};
-                   },
+    const size_t height = blocks_.size() - 1 - i;
+    const bool supervised = height > 0 && height <= supervision_.size();
+    std::vector<std::string> parts{path};
+    if (supervised) parts.push_back("supervision" + std::to_string(height));
+    all.push_back({.name = supervised ? "decoder" + std::to_string(height) : path,
+                   .parts = parts,
+                   .compute =
+                       [this, block = blocks_[i], joins, supervised, height](const Tensors& in) {
+                         const at::Tensor &finer = in[0], &x = in[1];
+                         const at::Tensor up = at::upsample_nearest2d(x, finer.sizes().slice(2));
+                         Tensors out{block->forward(joins ? concat({up, finer}) : up)};
+                         if (supervised && is_training()) out.push_back(classify_pixels(supervision_[height - 1], out[0]));
+                         out.insert(out.end(), in.begin() + 2, in.end());  // logits of the heights below
+                         return out;
+                       },
                    .carried = blocks_.size() - 1 - i,
                    .checkpoint = checkpoint_});
   }
-  all.push_back(layer_segment("segmentation_head", classifier_));
+  all.push_back({.name = "segmentation_head", .parts = {"segmentation_head"}, .compute = [this](const Tensors& in) {
+                   Tensors out{classifier_->forward(in[0])};
+                   out.insert(out.end(), in.begin() + 1, in.end());
+                   return out;
+                 }});
   return all;
 }
 
@@ -104,6 +122,8 @@ void UNetResNet::init(uint64_t seed) {
   for (size_t i = 0; i < blocks_.size(); ++i)
     init_layers(*blocks_[i], LayerInit::kKaimingUniform, seed, "decoder.blocks." + std::to_string(i) + ".");
   init_layers(*classifier_, LayerInit::kGlorot, seed, "segmentation_head.");
+  for (size_t i = 0; i < supervision_.size(); ++i)
+    init_layers(*supervision_[i], LayerInit::kGlorot, seed, "supervision" + std::to_string(i + 1) + ".");
 }
 
 ModelPtr make_unet_resnet(const ModelConfig& config, const ModelShape& shape) {

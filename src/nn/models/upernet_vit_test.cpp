@@ -40,7 +40,7 @@ TEST(UperNetVit, EveryParameterLearnsAndCheckpointsChangeNothing) {
     model->to(at::kDouble);
     const StepContextGuard context({.sample_keys = sample_keys(3, 0, {0, 1})});
     const ModelOutput output = model->forward(x);
-    (output.logits().square().mean() + output.aux.square().mean()).backward();
+    (output.logits().square().mean() + output.aux.at(0).square().mean()).backward();
     for (const auto& item : model->named_parameters()) {
       ASSERT_TRUE(item.value().grad().defined()) << item.key();
       gradients[checkpoint ? 1 : 0].push_back(item.value().grad());

@@ -74,6 +74,7 @@ StudyEnd Controller::run() {
 void Controller::recall() {
   const nlohmann::json& attributes = store_.info().attributes;
   if (const auto found = attributes.find(kSeconds); found != attributes.end() && found->is_number()) seconds_before_ = *found;
+  for (const Trial& trial : options_.earlier) searcher_->observe(trial);
   for (Trial& trial : store_.load()) {
     searcher_->observe(trial);
     scheduler_->observe(trial);

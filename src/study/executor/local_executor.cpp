@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/printable.h"
 #include "core/split.h"
+#include "study/executor/job_command.h"
 #include "study/executor/job_files.h"
 #include "study/executor/local_process.h"
 
@@ -33,17 +34,9 @@ std::string visible_devices(const std::vector<int>& gpus) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-// Ranks are processes, unless the job has said otherwise.
 std::vector<std::string> command_of(const Job& job, const std::vector<std::string>& program) {
   std::vector<std::string> words = program;
-  words.insert(words.end(), job.arguments.begin(), job.arguments.end());
-  if (job.ranks <= 1) return words;
-  const auto says = [&](const std::string& option) {
-    return std::any_of(job.arguments.begin(), job.arguments.end(),
-                       [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
-  };
-  if (!says("-p") && !says("--parallel")) words.insert(words.end(), {"-p", "ddp"});
-  if (!says("--ranks")) words.insert(words.end(), {"--ranks", std::to_string(job.ranks)});
+  for (std::string& word : job_arguments(job)) words.push_back(std::move(word));
   return words;
 }
 

@@ -1,9 +1,11 @@
 #include "study/search/make_searcher.h"
 
 #include "core/error.h"
+#include "study/search/cma_search.h"
 #include "study/search/grid_search.h"
 #include "study/search/random_search.h"
 #include "study/search/sobol_search.h"
+#include "study/search/tpe_search.h"
 #include "study/typed_section.h"
 
 namespace tessera {
@@ -21,6 +23,12 @@ class SearcherMaker {
   }
   std::unique_ptr<Searcher> operator()(const SobolSearchConfig& /*config*/) const {
     return std::make_unique<SobolSearch>(context_.space, context_.seed);
+  }
+  std::unique_ptr<Searcher> operator()(const TpeSearchConfig& config) const {
+    return std::make_unique<TpeSearch>(config, context_);
+  }
+  std::unique_ptr<Searcher> operator()(const CmaSearchConfig& config) const {
+    return std::make_unique<CmaSearch>(config, context_);
   }
 
  private:

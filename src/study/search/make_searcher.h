@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// The `search:` section of a study's file: a name, grid, random or sobol, or {type: NAME} with its settings (search_config.h).
-// Throws UsageError with file and line.
+// The `search:` section of a study's file: a name, grid, random, sobol, tpe or cma, or {type: NAME} with its settings
+// (search_config.h). Throws UsageError with file and line.
 SearchConfig read_search(const Node& section);
 
 // Throws UsageError where settings, space and objectives do not go together. Points to try first are laid before it by

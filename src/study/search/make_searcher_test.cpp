@@ -26,7 +26,7 @@ std::string search_error(const std::string& text, const SearchContext& context =
 
 TEST(MakeSearcher, EveryTypeSuggestsPointsOfTheSpace) {
   const SearchContext context = context_of_two();
-  for (const char* text : {"grid", "random", "sobol", "{type: sobol}"}) {
+  for (const char* text : {"grid", "random", "sobol", "{type: sobol}", "tpe", "{type: tpe, startup: 3}", "cma"}) {
     const auto searcher = make_searcher(read_text(text), context);
     for (int64_t i = 0; i < 8; ++i) {
       const auto point = searcher->suggest(i);
@@ -41,7 +41,7 @@ TEST(MakeSearcher, ErrorsNameLineAndSetting) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   says(search_error("soboll"), "study.yaml:1: search: unknown type 'soboll', did you mean 'sobol'");
-  says(search_error("{seed: 3}"), "expected one of grid, random, sobol");
+  says(search_error("{seed: 3}"), "expected one of grid, random, sobol, tpe, cma");
   says(search_error("{type: grid, points: 3}"), "points");
   says(search_error("random", {}), "varies nothing");
 }

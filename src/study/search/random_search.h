@@ -1,4 +1,7 @@
 #pragma once
+#include <map>
+#include <string>
+
 #include "core/rng.h"
 #include "study/search/searcher.h"
 #include "study/space/space.h"
@@ -18,6 +21,9 @@ class RandomSearch final : public Searcher {
   Space space_;
   uint64_t seed_;
 };
+
+// The values of the parameters that are `exhaustive`: trial `number`'s cell of their grid.
+std::map<std::string, double> values_in_turn(const Space& space, int64_t number);
 
 // The share (0..1) that number `number` of a study draws for a parameter.
 double drawn_share(uint64_t seed, const std::string& parameter, int64_t number);

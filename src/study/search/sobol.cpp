@@ -9,13 +9,13 @@ namespace {
 
 // The primitive polynomial of a dimension, its coefficients as bits, and the first direction numbers (S. Joe and F. Y. Kuo,
 // "Constructing Sobol sequences with better two-dimensional projections", 2008, set new-joe-kuo-6).
-struct Direction {
+struct Primitive {
   uint32_t polynomial;
   std::array<uint16_t, 11> first;
 };
 
 // Of dimensions 1, 2, ...; dimension 0 is van der Corput's sequence.
-constexpr std::array<Direction, kMaxSobolDimensions - 1> kDirections{{{3, {1}},
+constexpr std::array<Primitive, kMaxSobolDimensions - 1> kDirections{{{3, {1}},
                                                                       {7, {1, 3}},
                                                                       {11, {1, 3, 1}},
                                                                       {13, {1, 1, 1}},
@@ -123,7 +123,7 @@ Directions directions_of(int dimension) {
     for (int i = 0; i < 32; ++i) v[i] = 1u << (31 - i);
     return v;
   }
-  const Direction& direction = kDirections[dimension - 1];
+  const Primitive& direction = kDirections[dimension - 1];
   const int degree = std::bit_width(direction.polynomial) - 1;
   for (int i = 0; i < 32; ++i) {
     if (i < degree) {

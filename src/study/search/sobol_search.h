@@ -18,4 +18,7 @@ class SobolSearch final : public Searcher {
   uint64_t seed_;
 };
 
+// Coordinate `dimension` of point `number` of the sequence that the seed scrambles, between 0 and 1.
+double sobol_share(uint64_t seed, int dimension, int64_t number);
+
 }  // namespace tessera

@@ -16,6 +16,11 @@ double count_of_steps(const Parameter& p) {
   return std::floor((p.high - p.low) / p.step + 1e-8);
 }
 
+// Every step has a range of the same width around it, the first and the last one as well.
+std::pair<double, double> even_range(const Parameter& p) {
+  return {p.low - p.step / 2, (p.step > 0 ? p.low + p.step * count_of_steps(p) : p.high) + p.step / 2};
+}
+
 }  // namespace
 
 int64_t Parameter::cardinality() const {
@@ -43,10 +48,22 @@ double Parameter::at_share(double share) const {
     const double a = (low - normal->mean) / normal->sd, b = (high - normal->mean) / normal->sd;
     return snapped(normal->mean + normal->sd * normal_quantile_between(share, a, b));
   }
-  // Every step has a range of the same width around it, the first and the last one as well.
-  const double half = step / 2, from = low - half, to = (step > 0 ? low + step * count_of_steps(*this) : high) + half;
+  const auto [from, to] = even_range(*this);
   if (log) return snapped(std::exp(std::log(from) + share * (std::log(to) - std::log(from))));
   return snapped(from + share * (to - from));
+}
+
+double Parameter::share_of(double value) const {
+  if (kind == Kind::kChoice) return (snapped(value) + 0.5) / static_cast<double>(choices.size());
+  if (normal) {
+    const double a = (low - normal->mean) / normal->sd, b = (high - normal->mean) / normal->sd,
+                 x = (value - normal->mean) / normal->sd;
+    return x <= a ? 0 : std::exp(normal_log_mass(a, std::min(x, b)) - normal_log_mass(a, b));
+  }
+  const auto [from, to] = even_range(*this);
+  if (to <= from) return 0.5;
+  const double share = log ? std::log(value / from) / std::log(to / from) : (value - from) / (to - from);
+  return std::clamp(share, 0.0, 1.0);
 }
 
 std::string Parameter::text_of(double value) const {

@@ -44,6 +44,8 @@ struct Parameter {
   // The value at `share` (0..1) of its distribution: evenly over the range or its logarithm, over the choices, or as normal
   // numbers are spread. A uniform share gives the parameter's own distribution.
   double at_share(double share) const;
+  // The share whose value this is, in the middle of those that a step makes one: at_share(share_of(x)) == snapped(x).
+  double share_of(double value) const;
   // As a person would write it: "0.001", "unet".
   std::string text_of(double value) const;
 };

@@ -75,5 +75,28 @@ TEST(Parameter, SharesAreTheDistribution) {
   EXPECT_NEAR(normal.at_share(0.5), 1, 1e-12);
 }
 
+TEST(Parameter, SharesGoThereAndBack) {
+  Parameter normal{.name = "n", .low = -6, .high = 6};
+  normal.normal = Parameter::Normal{1, 0.5};
+  Parameter choice{.name = "c", .kind = Parameter::Kind::kChoice, .choices = {{"1"}, {"2"}, {"3"}}};
+  const std::vector<Parameter> all = {
+      {.name = "x", .low = -2, .high = 3},
+      {.name = "lr", .low = 1e-4, .high = 1e-1, .log = true},
+      {.name = "k", .low = 0, .high = 1, .step = 0.3},  // up to 0.9
+      {.name = "n", .kind = Parameter::Kind::kInteger, .low = 1, .high = 64, .step = 1, .log = true},
+      {.name = "fixed", .low = 2, .high = 2},
+      normal,
+      choice,
+  };
+  for (const Parameter& p : all) {
+    for (int i = 0; i <= 20; ++i) {
+      const double value = p.at_share(i / 20.0);
+      EXPECT_NEAR(p.at_share(p.share_of(value)), value, 1e-9) << p.name << " " << value;
+    }
+    EXPECT_GE(p.share_of(p.low), 0);
+    EXPECT_LE(p.share_of(p.high), 1);
+  }
+}
+
 }  // namespace
 }  // namespace tessera

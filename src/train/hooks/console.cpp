@@ -63,6 +63,10 @@ void ConsoleHook::on_warning(int64_t, const std::string& text) {
   log_warn("{}", text);
 }
 
+void ConsoleHook::on_guard(const GuardEvent& event) {
+  log_warn("{}", event.text);
+}
+
 // Early in a run an average may still be more of what it began with than of anything learned.
 std::string ConsoleHook::averaged_text(int64_t step) const {
   const double left = ema_beginning_left(ema_, {step, run_.total, run_.steps_per_epoch});

@@ -21,6 +21,7 @@ namespace tessera {
 //                                     so far. A stop signal cuts it short; resuming does it again
 //     else if steps are left:         next batch, forward, backward, optimizer step
 //       on_bad_sample                 for each sample quarantined since the last time
+//       on_guard                      for a step whose numbers were not finite, maybe one step late, or whose loss stands out
 //       if a log line is due:         on_log
 //       else:                         on_step
 //   on_end                            once, also after an error or a stop
@@ -36,6 +37,7 @@ class Hook {
   virtual void on_log(const LogLine&) {}
   virtual void on_bad_sample(const BadSampleRecord&) {}
   virtual void on_warning(int64_t /*step*/, const std::string& /*text*/) {}
+  virtual void on_guard(const GuardEvent&) {}
   virtual void on_eval(const TrainState&, double /*epoch*/, const EvalResult&) {}
   virtual void on_checkpoint(const TrainState&) {}
   virtual void on_end(const TrainState&, const std::string& /*status*/) {}

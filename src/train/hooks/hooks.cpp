@@ -25,6 +25,10 @@ void Hooks::on_warning(int64_t step, const std::string& text) {
   for (auto& hook : hooks_) hook->on_warning(step, text);
 }
 
+void Hooks::on_guard(const GuardEvent& event) {
+  for (auto& hook : hooks_) hook->on_guard(event);
+}
+
 void Hooks::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
   for (auto& hook : hooks_) hook->on_eval(state, epoch, result);
 }

@@ -23,6 +23,7 @@ class Hooks : public Hook {
   void on_log(const LogLine& line) override;
   void on_bad_sample(const BadSampleRecord& record) override;
   void on_warning(int64_t step, const std::string& text) override;
+  void on_guard(const GuardEvent& event) override;
   void on_eval(const TrainState& state, double epoch, const EvalResult& result) override;
   void on_checkpoint(const TrainState& state) override;
   void on_end(const TrainState& state, const std::string& status) override;

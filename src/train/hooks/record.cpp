@@ -31,15 +31,20 @@ void RunLogHook::on_start(const RunInfo& info) {
 }
 
 void RunLogHook::on_log(const LogLine& l) {
-  log_->event("train", {{"step", l.step},
-                        {"epoch", l.epoch},
-                        {"loss", l.loss},
-                        {"lr", l.lr},
-                        {"grad_norm", l.grad_norm},
-                        {"images_per_s", l.images_per_s},
-                        {"data_wait", l.data_wait},
-                        {"memory_mb", l.memory_mb},
-                        {"skipped_steps", l.skipped_steps}});
+  json fields{{"step", l.step},
+              {"epoch", l.epoch},
+              {"loss", l.loss},
+              {"lr", l.lr},
+              {"grad_norm", l.grad_norm},
+              {"images_per_s", l.images_per_s},
+              {"data_wait", l.data_wait},
+              {"memory_mb", l.memory_mb},
+              {"skipped_steps", l.skipped_steps}};
+  if (l.exchange_ms > 0) {
+    fields["exchange_ms"] = l.exchange_ms;
+    fields["exchange_wait_ms"] = l.exchange_wait_ms;
+  }
+  log_->event("train", std::move(fields));
 }
 
 void RunLogHook::on_bad_sample(const BadSampleRecord& record) {
@@ -48,6 +53,13 @@ void RunLogHook::on_bad_sample(const BadSampleRecord& record) {
 
 void RunLogHook::on_warning(int64_t step, const std::string& text) {
   log_->event("warning", {{"step", step}, {"text", text}});
+}
+
+void RunLogHook::on_guard(const GuardEvent& event) {
+  json fields{{"step", event.step}, {"action", event.action}, {"text", event.text},           {"place", event.place},
+              {"loss", event.loss}, {"samples", event.samples}, {"grad_norm", event.grad_norm}};
+  if (event.back_to >= 0) fields["back_to"] = event.back_to;
+  log_->event("guard", std::move(fields));
 }
 
 void RunLogHook::on_eval(const TrainState& state, double epoch, const EvalResult& result) {
@@ -80,6 +92,12 @@ void TensorBoardHook::on_log(const LogLine& l) {
   writer_->scalar("speed/images_per_s", l.images_per_s, l.step);
   writer_->scalar("speed/data_wait", l.data_wait, l.step);
   writer_->scalar("speed/memory_mb", l.memory_mb, l.step);
+}
+
+void TensorBoardHook::on_guard(const GuardEvent& event) {
+  if (event.action != "spike") writer_->scalar("guard/steps_lost", static_cast<double>(event.steps_lost), event.step);
+  writer_->text("guard", event.text, event.step);
+  writer_->flush();
 }
 
 void TensorBoardHook::on_eval(const TrainState& state, double, const EvalResult& result) {

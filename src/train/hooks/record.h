@@ -14,6 +14,7 @@ class RunLogHook : public Hook {
   void on_log(const LogLine& line) override;
   void on_bad_sample(const BadSampleRecord& record) override;
   void on_warning(int64_t step, const std::string& text) override;
+  void on_guard(const GuardEvent& event) override;
   void on_eval(const TrainState& state, double epoch, const EvalResult& result) override;
   void on_checkpoint(const TrainState& state) override;
   void on_end(const TrainState& state, const std::string& status) override;
@@ -29,6 +30,7 @@ class TensorBoardHook : public Hook {
  public:
   void on_start(const RunInfo& info) override;
   void on_log(const LogLine& line) override;
+  void on_guard(const GuardEvent& event) override;
   void on_eval(const TrainState& state, double epoch, const EvalResult& result) override;
   void on_end(const TrainState& state, const std::string& status) override;
   void on_pictures(const TrainState& state, const std::vector<DrawnPrediction>& best,

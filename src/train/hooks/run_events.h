@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "config/experiment.h"
 #include "core/access.h"
@@ -36,7 +37,20 @@ struct LogLine {
   double images_per_s = 0;
   double data_wait = 0;  // share of the time, 0..1
   double memory_mb = 0;
-  int64_t skipped_steps = 0;  // fp16: of the run so far, whose gradients overflowed
+  double exchange_ms = 0, exchange_wait_ms = 0;  // of this step: gradients under way, and waited for; 0: alone, or on GPUs
+  int64_t skipped_steps = 0;  // of the run so far: whose gradients were not finite; fp16: or overflowed
+};
+
+// What a guard saw, and did about it.
+struct GuardEvent {
+  int64_t step = 0;         // counted from 1, as log lines count
+  std::string action = {};  // "left out", "gone back", "stopped"; "spike": nothing
+  std::string text = {};    // all of it, for people
+  std::string place = {};
+  std::vector<std::string> samples = {};
+  double loss = 0, grad_norm = 0;
+  int64_t back_to = -1;    // gone back: the last step that counts
+  int64_t steps_lost = 0;  // of the run so far: left out, or gone back from
 };
 
 }  // namespace tessera

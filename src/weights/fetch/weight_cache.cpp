@@ -19,6 +19,7 @@
 #include "core/suggest.h"
 #include "storage/cache_folder.h"
 #include "storage/download.h"
+#include "storage/file_store.h"
 #include "storage/sha256.h"
 #include "weights/fetch/zoo.h"
 
@@ -98,6 +99,18 @@ void check_in_place(const WeightSource& source, Access access) {
   write_seen(source, sha256, access);
 }
 
+bool is_of_bucket(const std::string& url) {
+  return url.starts_with("s3://") || url.starts_with("gs://");
+}
+
+// An object of a bucket comes through the cache of data, which goes on with what came of it and asks as docs/storage.md says.
+Downloaded copy_object(const std::string& url, const fs::path& partial, Access access) {
+  const size_t cut = url.rfind('/');
+  const Blob object = open_file_store(url.substr(0, cut))->open(url.substr(cut + 1));
+  write_file(partial, object.bytes, access);
+  return {.bytes = static_cast<int64_t>(object.bytes.size())};
+}
+
 void fetch(const WeightSource& source, Access access) {
   const fs::path partial = source.file.string() + ".part";
   const auto seen = read_seen(source.file);
@@ -105,7 +118,7 @@ void fetch(const WeightSource& source, Access access) {
   for (bool again = false;; again = true) {
     Downloaded got;
     try {
-      got = download(source.url, partial, access);
+      got = is_of_bucket(source.url) ? copy_object(source.url, partial, access) : download(source.url, partial, access);
     } catch (const DownloadError& error) {
       fail(
           "cannot download {}: {}; without a network, fetch it elsewhere and place it as {} in {}, where it will be found and "
@@ -176,9 +189,9 @@ WeightSource source_of_url(const std::string& text) {
 }  // namespace
 
 WeightSource find_source(const std::string& text) {
-  if (text.starts_with("http://") || text.starts_with("https://")) return source_of_url(text);
+  if (text.starts_with("http://") || text.starts_with("https://") || is_of_bucket(text)) return source_of_url(text);
   if (text.find("://") != std::string::npos)
-    fail_usage("'{}': weights can be fetched by http and https only", printable(mask_urls(text)));
+    fail_usage("'{}': weights can be fetched from http://, https://, s3:// and gs:// only", printable(mask_urls(text)));
   if (const ZooEntry* entry = find_in_zoo(text)) {
     const std::string url = entry->url();
     return {text, url, std::string(entry->sha256()), cache_folder() / "weights" / last_part(url)};

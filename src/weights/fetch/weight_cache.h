@@ -7,7 +7,7 @@ namespace tessera {
 // A weight file somewhere else, and its place in the cache.
 struct WeightSource {
   std::string name;            // as the user wrote it
-  std::string url;             // http(s)
+  std::string url;             // http(s)://, s3:// or gs://
   std::string sha256;          // the digits that are known of it, from the first on; all 64 of a URL's, may be none
   std::filesystem::path file;  // in the cache
 };

@@ -59,7 +59,9 @@ TEST_F(WeightCache, NamesAndUrlsBecomeFiles) {
   }
   EXPECT_THROW(find_source("https://host/" + std::string(300, 'a')), UsageError);
   EXPECT_FALSE(fs::exists(folder_ / "cache"));
-  EXPECT_CONTAINS(message_of([] { find_source("ftp://host/f"); }), "http and https only");
+  EXPECT_CONTAINS(message_of([] { find_source("ftp://host/f"); }), "s3:// and gs:// only");
+  EXPECT_CONTAINS(message_of([] { find_source("s3://bucket"); }), "names no file");
+  EXPECT_EQ(find_source("s3://bucket/a/model.pth").file.filename(), "model.pth");
   EXPECT_CONTAINS(message_of([] { find_source("resnet50.imagenet1k_v3"); }), "did you mean 'resnet50.imagenet1k_v");
 }
 

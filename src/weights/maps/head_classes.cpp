@@ -17,8 +17,8 @@ constexpr std::array<ClassTensor, 6> kClassTensors{{{"decode_head.conv_seg.weigh
                                                     {"segmentation_head.0.weight", 4, 0},
                                                     {"decoder.head.weight", 2, 0},
                                                     {"decoder.cls_emb", 3, 1}}};
-constexpr std::array<std::string_view, 6> kHeads{"decode_head.",    "auxiliary_head.",    "classifier.",
-                                                 "aux_classifier.", "segmentation_head.", "decoder."};
+constexpr std::array<std::string_view, 7> kHeads{"decode_head.",       "auxiliary_head.", "classifier.", "aux_classifier.",
+                                                 "segmentation_head.", "decoder.",        "supervision"};
 
 }  // namespace
 

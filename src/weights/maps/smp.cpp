@@ -16,7 +16,8 @@ NamedTensors to_smp(const NamedTensors& ours) {
   TSR_CHECK(
       smp().recognises(keys_of(ours)),
       "segmentation_models_pytorch has no such model: its layout fits unet with a ResNet encoder; choose another --layout");
-  return ours;
+  std::vector<std::string> of_training_alone;
+  return without(ours, {"supervision"}, of_training_alone);
 }
 
 }  // namespace tessera

@@ -1,0 +1,61 @@
+#include "study/executor/claimed_script.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "core/files.h"
+#include "launch/cluster/ssh_hosts.h"
+#include "study/executor/job_files.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kClaim = "started";
+constexpr const char* kClaimedBy = "by";
+
+constexpr const char* kTemplate = R"sh(#!/bin/bash
+{heading}
+job={folder}
+cd {working_folder} || exit 1
+
+# It starts once, however often it is handed over. To run it again by hand: rm -r "$job/{claim}"
+me={own_name}
+if ! mkdir "$job/{claim}" 2>/dev/null && [ "$(cat "$job/{claim}/{by}" 2>/dev/null)" != "$me" ]; then
+  echo "$job: started before, by: $(cat "$job/{claim}/{by}" 2>/dev/null)"
+  exit 0
+fi
+printf '%s\n' "$me" > "$job/{claim}/{by}"
+rm -f "$job/{exit_code}"
+trap : HUP INT TERM  # the command is asked to end, and this waits for it
+
+{preparations}{command}
+code=$?
+echo "$code" > "$job/{exit_code}.part" && mv "$job/{exit_code}.part" "$job/{exit_code}"
+exit "$code"
+)sh";
+
+}  // namespace
+
+std::string claimed_script(const fs::path& folder, const ScriptParts& parts) {
+  std::string preparations;
+  for (const auto& [name, value] : parts.variables) preparations += fmt::format("export {}={}\n", name, shell_quoted(value));
+  for (const std::string& line : parts.setup) preparations += line + "\n";
+  const std::string absolute = fs::absolute(folder).lexically_normal().string();
+  return fmt::format(fmt::runtime(kTemplate), fmt::arg("heading", parts.heading), fmt::arg("folder", shell_quoted(absolute)),
+                     fmt::arg("working_folder", shell_quoted(fs::current_path().string())),
+                     fmt::arg("own_name", parts.own_name), fmt::arg("claim", kClaim), fmt::arg("by", kClaimedBy),
+                     fmt::arg("exit_code", kJobExitCode), fmt::arg("preparations", preparations),
+                     fmt::arg("command", parts.command));
+}
+
+std::optional<std::string> claimed_by(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / kClaim, error)) return std::nullopt;
+  std::ifstream file(folder / kClaim / kClaimedBy);
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+// Note [A job starts once]
+// A scheduler or an ssh connection may have taken a job over although its controller was never told so, and the next
+// controller hands it over again. So the script of a job makes a folder `started` beside itself before it does anything else:
+// making a folder succeeds once, also on a network file system. Whoever comes later ends at once and touches nothing. In it
+// the file `by` says who runs it.
+
+// What makes up the script of a job that runs elsewhere.
+struct ScriptParts {
+  std::string heading = {};                                         // lines after the first: what the job is, and #SBATCH lines
+  std::string own_name = {};                                        // shell text that says who runs it: "$SLURM_JOB_ID"
+  std::vector<std::pair<std::string, std::string>> variables = {};  // exported, in this order
+  std::vector<std::string> setup = {};                              // shell lines before the command, as `module load cuda`
+  std::string command = {};                                         // shell text
+};
+
+// The script for a job whose folder is `folder` (which all hosts see under this path), to be read by people too. It leaves the
+// command's exit code in the folder (job_files.h) and outlives a SIGTERM to its process group: the command ends first.
+std::string claimed_script(const std::filesystem::path& folder, const ScriptParts& parts);
+
+// Who runs the job, "" where it has not got so far as to say; nothing where the script has not begun.
+std::optional<std::string> claimed_by(const std::filesystem::path& folder);
+
+}  // namespace tessera

@@ -1,0 +1,147 @@
+#include "study/scale/follow_trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/printable.h"
+#include "core/signals.h"
+
+namespace tessera {
+namespace {
+
+using State = JobStatus::State;
+
+constexpr int kSignalled = 128;
+
+// Whether another start may get further: its time was up, it was killed, or its machine failed. One that was cancelled was
+// meant to end, and what failed by itself (or for lack of memory) would fail again.
+bool may_go_on(const JobStatus& status) {
+  if (status.state == State::kLost) return true;
+  return status.exit_code > kSignalled && status.reason != "CANCELLED" && status.reason != "OUT_OF_MEMORY";
+}
+
+std::string reason_of(const JobStatus& status) {
+  const std::string code = status.state == State::kLost ? "it was lost" : fmt::format("exit code {}", status.exit_code);
+  return status.reason.empty() ? code : code + ": " + status.reason;
+}
+
+}  // namespace
+
+fs::path ScaleFolders::job(const ScaleTrial& trial) const {
+  return study / "jobs" / fmt::format("{}-{}", cell_name(trial.cell), trial.attempt);
+}
+
+int64_t newest_step(const fs::path& run) {
+  int64_t newest = -1;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run / "checkpoints", error)) {
+    const std::string name = entry.path().filename().string(), prefix = "step-";
+    std::error_code ignored;
+    if (!name.starts_with(prefix) || !fs::exists(entry.path() / "DONE", ignored)) continue;
+    int64_t step = -1;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
+    newest = std::max(newest, step);
+  }
+  return newest;
+}
+
+TrialFollower::TrialFollower(ScaleFolders folders, FollowOptions options, ScaleState& state, Executor& executor)
+    : folders_(std::move(folders)), options_(std::move(options)), state_(state), executor_(executor) {}
+
+Job TrialFollower::job_of(const ScaleTrial& trial) const {
+  return {.name = fmt::format("{}-{}-{}", options_.name, cell_name(trial.cell), trial.attempt),
+          .arguments = trial.arguments,
+          .folder = folders_.job(trial),
+          .ranks = static_cast<int>(trial.cell.ranks),
+          .threads = trial.cell.mode == ParallelMode::kDp};
+}
+
+void TrialFollower::start(ScaleTrial& trial) {
+  ++trial.attempt;
+  trial.state = TrialState::kRunning;
+  state_.save();
+  executor_.start(job_of(trial));
+  log_info("{} is handed over (start {})", cell_name(trial.cell), trial.attempt);
+}
+
+void TrialFollower::ended(ScaleTrial& trial, const JobStatus& status) {
+  const int64_t before = trial.step;
+  trial.step = newest_step(folders_.run(trial.cell));
+  if (status.state == State::kEnded && status.exit_code == 0) {
+    trial.state = TrialState::kComplete;
+    trial.reason.clear();
+    log_info("{} is complete", cell_name(trial.cell));
+    return state_.save();
+  }
+  trial.reason = reason_of(status);
+  trial.fruitless = trial.step > before ? 0 : trial.fruitless + 1;
+  if (may_go_on(status) && trial.fruitless <= options_.retries) {
+    trial.state = TrialState::kWaiting;
+    log_info("{} ended at step {} ({}); it goes on", cell_name(trial.cell), std::max<int64_t>(0, trial.step),
+             printable(trial.reason));
+  } else {
+    trial.state = TrialState::kFailed;
+    log_warn("{} failed: {}; its output: {}", cell_name(trial.cell), printable(trial.reason),
+             printable(folders_.job(trial).string()));
+  }
+  state_.save();
+}
+
+void TrialFollower::look_at(ScaleTrial& trial) {
+  const Job job = job_of(trial);
+  const JobStatus status = executor_.poll(job);
+  if (status.state == State::kUnknown) {  // its controller was killed before it could start it
+    executor_.start(job);
+  } else if (status.state == State::kEnded || status.state == State::kLost) {
+    ended(trial, status);
+  }
+}
+
+bool TrialFollower::step() {
+  int64_t running = 0;
+  for (ScaleTrial& trial : state_.trials()) {
+    if (trial.state == TrialState::kRunning) look_at(trial);
+    running += trial.state == TrialState::kRunning ? 1 : 0;
+  }
+  bool unfinished = running > 0;
+  for (ScaleTrial& trial : state_.trials()) {
+    if (trial.state != TrialState::kWaiting) continue;
+    unfinished = true;
+    const std::optional<int> most = executor_.most_at_once(job_of(trial));
+    // A trial for which there is room waits for those before it.
+    if ((options_.at_once > 0 && running >= options_.at_once) || (most && running >= std::max(1, *most))) break;
+    start(trial);
+    ++running;
+  }
+  return unfinished;
+}
+
+void TrialFollower::run(const std::function<void()>& changed) {
+  catch_stop_signals();
+  const auto finished = [this] {
+    return std::count_if(state_.trials().begin(), state_.trials().end(),
+                         [](const ScaleTrial& trial) { return is_finished(trial.state); });
+  };
+  for (auto before = finished(); stop_signal() == 0 && step();) {
+    if (finished() != before) changed();
+    before = finished();
+    const double until = monotonic_s() + options_.look_s;
+    while (stop_signal() == 0 && monotonic_s() < until) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+void TrialFollower::stop() {
+  for (ScaleTrial& trial : state_.trials()) {
+    if (trial.state == TrialState::kRunning) executor_.stop(job_of(trial));
+  }
+}
+
+}  // namespace tessera

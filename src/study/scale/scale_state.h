@@ -1,0 +1,47 @@
+#pragma once
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "study/scale/scale_cells.h"
+#include "study/trial.h"
+
+namespace tessera {
+
+template <>
+struct EnumNames<TrialState> {
+  static constexpr std::array<std::string_view, 6> names = {"waiting", "running", "paused", "complete", "stopped", "failed"};
+};
+
+// A training of the study and what has become of it.
+struct ScaleTrial {
+  ScaleCell cell = {};
+  std::vector<std::string> arguments = {};  // of this program
+  TrialState state = TrialState::kWaiting;
+  int64_t attempt = 0;    // jobs that were started for it
+  int64_t fruitless = 0;  // of them in a row without a new checkpoint
+  int64_t step = -1;      // of its newest checkpoint when a job ended
+  std::string reason = {};
+};
+
+// The state of a study: `study.json` in its folder, which is written whole and at once whenever a trial changes. A controller
+// that is killed and started again reads it and goes on.
+class ScaleState {
+ public:
+  explicit ScaleState(std::filesystem::path file);
+
+  // Takes the trainings that are asked for: those that are known keep their state, new ones wait. Throws UsageError where one
+  // was begun with other arguments. Those no longer asked for stay as they are.
+  void take(const std::vector<ScaleTrial>& asked);
+
+  std::vector<ScaleTrial>& trials() { return trials_; }
+  const std::vector<ScaleTrial>& trials() const { return trials_; }
+  void save() const;
+
+ private:
+  std::filesystem::path file_;
+  std::vector<ScaleTrial> trials_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+
+#include "core/rng.h"
+#include "study/search/search_config.h"
+#include "study/search/search_context.h"
+#include "study/search/searcher.h"
+#include "study/search/trial_order.h"
+
+namespace tessera {
+
+// Note [TPE]
+// The tree-structured Parzen estimator (Bergstra et al. 2011) as Optuna has it: trials are parted into a good tenth and the
+// rest, each part is a density over the space, and of some points drawn from the good one that with the largest ratio good /
+// rest is suggested. Parameters that are in use under the same condition have one density together (`multivariate`), made of
+// the trials in which they were in use.
+//
+// It differs from Optuna's where that is measurably or plainly better:
+// - It begins with Sobol's points rather than with random ones.
+// - Good trials weigh as much as they are better than the rest (one objective; Watanabe 2023).
+// - Their kernels may become as narrow as half the number of all trials allows, not only as the number of the good ones does.
+// - What was tried is not tried again as long as there is something else.
+// - Failed trials count among the rest, so that a rate at which everything diverges is left alone.
+class TpeSearch final : public Searcher {
+ public:
+  TpeSearch(const TpeSearchConfig& config, const SearchContext& context);
+
+  std::optional<Assignment> suggest(int64_t number) override;
+  // A trial that is not of the space, as an earlier study's may be, is as if it were not there.
+  void observe(const Trial& trial) override;
+
+ private:
+  struct Known {
+    std::vector<double> point;  // a value per parameter of the space; kUnused where it is not in use
+    Outcome outcome;
+  };
+  struct Part {  // of the trials
+    std::vector<const Known*> known;
+    std::vector<double> weights;  // empty: by their age
+  };
+  class Densities;
+  std::vector<double> weights_by_gain(const Part& good, const Part& rest) const;
+  Assignment first_point(int64_t number) const;
+  Assignment random_point(int64_t number, Rng& rng) const;
+  Assignment promising_point(Densities& densities, int64_t number, Rng& rng) const;
+  // A point whose values are those of `value_of`, by index, but for parameters that are taken in turn or not in use.
+  Assignment placed(int64_t number, const std::function<double(size_t)>& value_of) const;
+  bool was_tried(const Assignment& assignment, int64_t number) const;
+  std::vector<double> row_of(const Assignment& assignment) const;
+
+  TpeSearchConfig config_;
+  SearchContext context_;
+  std::vector<std::vector<size_t>> groups_;  // of parameters that have one density together, in the space's order
+  std::map<int64_t, Known> known_;
+  std::map<std::vector<double>, std::set<int64_t>> tried_;  // numbers of the trials at a point
+};
+
+}  // namespace tessera

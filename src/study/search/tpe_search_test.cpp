@@ -1,0 +1,184 @@
+#include "study/search/tpe_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/search_run.h"
+
+namespace tessera {
+namespace {
+
+using testing::conditional_space;
+using testing::ended;
+using testing::SearchRun;
+
+SearchContext two_numbers(Direction direction = Direction::kMinimize) {
+  return {.space = Space({{.name = "x", .low = -5, .high = 5}, {.name = "y", .low = -5, .high = 5}}),
+          .directions = {direction},
+          .seed = 1};
+}
+
+double bowl(const Assignment& point) {
+  return std::pow(point.at("x") - 1, 2) + std::pow(point.at("y") + 2, 2);
+}
+
+TEST(TpeSearch, FindsTheBottomOfABowl) {
+  TpeSearch search({}, two_numbers());
+  SearchRun run(search);
+  run.trials(60, bowl);
+  EXPECT_LT(run.least(), 0.3);
+  // The later half was drawn around the bottom.
+  int near = 0;
+  for (size_t i = 30; i < 60; ++i) near += run.values()[i] < 8 ? 1 : 0;
+  EXPECT_GT(near, 20);
+}
+
+TEST(TpeSearch, MaximizesWhereAsked) {
+  TpeSearch search({}, two_numbers(Direction::kMaximize));
+  SearchRun run(search);
+  run.trials(60, [](const Assignment& point) { return -bowl(point); });
+  EXPECT_GT(run.greatest(), -0.3);
+}
+
+TEST(TpeSearch, SuggestsTheSameInWhateverOrderItWasTold) {
+  TpeSearch search({}, two_numbers()), again({}, two_numbers());
+  SearchRun run(search);
+  run.trials(30, bowl);
+  for (auto trial = run.told().rbegin(); trial != run.told().rend(); ++trial) {
+    Trial other = *trial;
+    other.state = TrialState::kRunning;
+    other.values.clear();
+    again.observe(other);
+    again.observe(*trial);
+  }
+  EXPECT_EQ(*search.suggest(30), *again.suggest(30));
+  again.observe({.number = 30, .state = TrialState::kRunning, .parameters = *search.suggest(30)});
+  EXPECT_EQ(*search.suggest(30), *again.suggest(30));  // of the trial itself it does not think
+  EXPECT_NE(*search.suggest(31), *again.suggest(31));
+}
+
+TEST(TpeSearch, ParametersThatDependOnOneAnotherAreChosenTogether) {
+  const auto ridge = [](const Assignment& point) { return std::abs(point.at("x") - point.at("y")); };
+  TpeSearch search({}, two_numbers());
+  SearchRun run(search);
+  run.trials(100, ridge);
+  double distance = 0;
+  for (size_t i = 60; i < 100; ++i) distance += run.values()[i] / 40;
+  EXPECT_LT(distance, 1.2);  // 3.3 where they are drawn without one another
+}
+
+TEST(TpeSearch, ConditionsAreKept) {
+  const Space space = conditional_space();
+  TpeSearch search({}, {.space = space, .directions = {Direction::kMinimize}, .seed = 2});
+  SearchRun run(search);
+  run.trials(60, [&](const Assignment& point) {
+    EXPECT_EQ(point, space.cleaned(point)) << space.text(point);
+    return point.at("model") == 0 ? std::abs(point.at("depth") - 3) : 5 + point.at("rate");
+  });
+  EXPECT_EQ(run.least(), 0);
+}
+
+TEST(TpeSearch, TriesNothingTwiceWhereThereIsMore) {
+  Parameter size{.name = "size", .kind = Parameter::Kind::kInteger, .low = 1, .high = 6, .step = 1};
+  Parameter model{.name = "model", .kind = Parameter::Kind::kChoice};
+  for (const char* name : {"a", "b", "c", "d", "e"}) model.choices.push_back({name});
+  TpeSearch search({}, {.space = Space({size, model}), .directions = {Direction::kMinimize}});
+  SearchRun run(search);
+  run.trials(30, [](const Assignment& point) { return point.at("size") + point.at("model"); });
+  std::set<Assignment> points;
+  for (const Trial& trial : run.told()) points.insert(trial.parameters);
+  EXPECT_EQ(points.size(), 30u);
+  EXPECT_TRUE(search.suggest(30));  // everything was tried: again then
+}
+
+TEST(TpeSearch, LeavesAloneWhereTrialsFail) {
+  TpeSearch search({}, two_numbers());
+  SearchRun run(search);
+  run.trials(
+      60, [](const Assignment& point) { return point.at("x") > 0 ? std::numeric_limits<double>::quiet_NaN() : point.at("y"); });
+  int failed = 0;
+  for (size_t i = 30; i < 60; ++i) failed += std::isnan(run.values()[i]) ? 1 : 0;
+  EXPECT_LE(failed, 8);  // 15 where it does not matter
+}
+
+// 16 at once, none of which has ended: how far the nearest one is from each, over some seeds.
+double distance_of_parallel_trials(bool constant_liar) {
+  double sum = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    SearchContext context = two_numbers();
+    context.seed = seed;
+    TpeSearch search({.constant_liar = constant_liar}, context);
+    SearchRun run(search);
+    run.trials(40, bowl);
+    std::vector<Assignment> points;
+    for (int64_t number = 40; number < 56; ++number) {
+      points.push_back(*search.suggest(number));
+      search.observe({.number = number, .state = TrialState::kRunning, .parameters = points.back()});
+    }
+    for (const Assignment& a : points) {
+      double nearest = 100;
+      for (const Assignment& b : points) {
+        if (a != b) nearest = std::min(nearest, std::hypot(a.at("x") - b.at("x"), a.at("y") - b.at("y")));
+      }
+      sum += nearest;
+    }
+  }
+  return sum / (8 * 16);
+}
+
+TEST(TpeSearch, ParallelTrialsDiffer) {
+  EXPECT_GT(distance_of_parallel_trials(true), 1.3 * distance_of_parallel_trials(false));
+}
+
+TEST(TpeSearch, ContinuesFromEarlierTrials) {
+  TpeSearch search({}, two_numbers());
+  for (int64_t i = 1; i <= 20; ++i) {
+    const double x = -5 + 0.5 * static_cast<double>(i);
+    search.observe(ended(-i, {{"x", x}, {"y", -2}}, std::abs(x - 1)));
+    search.observe(ended(-100 - i, {{"x", x}, {"y", 700}}, -1000));  // outside of the space
+  }
+  double distance = 0;
+  for (int64_t i = 0; i < 10; ++i) distance += std::abs(search.suggest(i)->at("x") - 1) / 10;
+  EXPECT_LT(distance, 1.5);
+}
+
+TEST(TpeSearch, SeveralObjectivesSpreadOverTheFront) {
+  SearchContext context = two_numbers();
+  context.directions = {Direction::kMinimize, Direction::kMaximize};
+  TpeSearch search({}, context);
+  std::vector<Trial> trials;
+  for (int64_t i = 0; i < 80; ++i) {
+    const Assignment point = *search.suggest(i);
+    // The front is y = 0, from x = 0 to 2.
+    const double y = point.at("y"), x = point.at("x");
+    trials.push_back({.number = i,
+                      .state = TrialState::kComplete,
+                      .parameters = point,
+                      .values = {x * x + y * y, -(x - 2) * (x - 2) - y * y}});
+    search.observe(trials.back());
+  }
+  int on_left = 0, on_right = 0;
+  for (size_t i = 40; i < 80; ++i) {
+    const Assignment& point = trials[i].parameters;
+    if (std::abs(point.at("y")) > 1) continue;
+    (point.at("x") < 1 ? on_left : on_right) += point.at("x") > -0.5 && point.at("x") < 2.5 ? 1 : 0;
+  }
+  EXPECT_GE(on_left, 6);
+  EXPECT_GE(on_right, 6);
+}
+
+TEST(TpeSearch, ExhaustiveParametersAreTakenInTurn) {
+  Parameter seed{.name = "seed", .kind = Parameter::Kind::kChoice};
+  seed.choices = {{"1"}, {"2"}, {"3"}};
+  seed.exhaustive = true;
+  TpeSearch search({}, {.space = Space({seed, {.name = "x"}}), .directions = {Direction::kMinimize}});
+  SearchRun run(search);
+  run.trials(30, [](const Assignment& point) { return point.at("x"); });
+  for (int64_t i = 0; i < 30; ++i)
+    EXPECT_EQ(run.told()[static_cast<size_t>(i)].parameters.at("seed"), static_cast<double>(i % 3));
+}
+
+}  // namespace
+}  // namespace tessera
