@@ -35,6 +35,7 @@ void print_bash(const CLI::App& app) {
   fi
   case "${{COMP_WORDS[1]}}" in
     data) [ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W "{}" -- "$current")) && return ;;
+    recipe) [ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W "{}" -- "$current")) && return ;;
     config) [ "$COMP_CWORD" -eq 2 ] && COMPREPLY=($(compgen -W "{}" -- "$current")) && return ;;
   esac
   compopt -o nospace 2>/dev/null
@@ -42,8 +43,8 @@ void print_bash(const CLI::App& app) {
 }}
 complete -F _tessera tessera
 )",
-             command_words(app), command_words(*app.get_subcommand("data")), command_words(*app.get_subcommand("config")),
-             config_words() + key_words());
+             command_words(app), command_words(*app.get_subcommand("data")), command_words(*app.get_subcommand("recipe")),
+             command_words(*app.get_subcommand("config")), config_words() + key_words());
 }
 
 }  // namespace

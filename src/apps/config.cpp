@@ -9,24 +9,6 @@
 namespace tessera {
 namespace {
 
-// The node a dotted key names, or null.
-const Node* find_path(const Node& root, const std::string& key) {
-  const Node* at = &root;
-  for (size_t begin = 0; at != nullptr && begin <= key.size();) {
-    const size_t end = std::min(key.find('.', begin), key.size());
-    const std::string part = key.substr(begin, end - begin);
-    const bool number = !part.empty() && std::all_of(part.begin(), part.end(), ::isdigit);
-    if (at->kind == Node::Kind::kList && number) {
-      const size_t index = std::stoul(part.substr(0, 9));
-      at = index < at->list.size() ? &at->list[index] : nullptr;
-    } else {
-      at = at->find(part);
-    }
-    begin = end + 1;
-  }
-  return at;
-}
-
 // Where a key's value came from: its own place, and those of its older forms that lie beside or over it.
 std::string set_by(const Node& root, const std::string& key, const std::vector<SchemaLine>& lines) {
   const auto is_set = [](const Node* node) { return node != nullptr && node->kind != Node::Kind::kNull; };
@@ -58,8 +40,8 @@ void explain(const ConfigArguments& arguments, const std::string& key) {
   fail_usage("there is no config key '{}'{}; `tessera config show` lists all", key, did_you_mean(key, keys));
 }
 
-void list_recipes() {
-  for (const EmbeddedFile* recipe : builtin_recipes()) fmt::print("{:<34} {}\n", recipe->name, summary_of(*recipe));
+void list_trainings() {
+  for (const EmbeddedFile* training : builtin_trainings()) fmt::print("{:<34} {}\n", training->name, summary_of(*training));
 }
 
 // The text of a config as it was written, comments and all: something to begin an own one with.
@@ -129,12 +111,13 @@ void add_config(CLI::App& app, int& exit_code) {
       "A config is a YAML or JSON file, or one that the program carries (`tessera config list`), called by its name: "
       "pairs/unet, or "
       "by its last part where that is enough: unet. A file of that name goes first; builtin:NAME is always the built-in one.\n"
-      "Values are laid over one another: defaults, then the files of `base:`, then the config itself, then key=value words.\n"
+      "Values are laid over one another: defaults, then the files of `base:`, then the config itself, then key=value words. A "
+      "`recipe:` (`tessera recipe list`) goes last among the bases of the config that names it; recipe=NAME over the config.\n"
       "`base: [a.yaml, b.yaml]` names configs to build on, a later one over an earlier one: files relative to the folder of "
       "the "
       "config that names them, or built-in ones: `base: pairs/unet`. Groups are merged key by key, lists are replaced.");
 
-  command->add_subcommand("list", "the configs that the program carries, and what they are")->callback(list_recipes);
+  command->add_subcommand("list", "the configs that the program carries, and what they are")->callback(list_trainings);
 
   auto shown = std::make_shared<ConfigArguments>();
   CLI::App* show = command->add_subcommand("show", "print the whole config as it would be used, checked");

@@ -13,9 +13,9 @@ std::string last_part(std::string_view name) {
   return std::string(name.substr(name.rfind('/') + 1));  // all of it where there is no '/'
 }
 
-std::vector<const EmbeddedFile*> recipes_ending_in(const std::string& part) {
-  std::vector<const EmbeddedFile*> found = builtin_recipes();
-  std::erase_if(found, [&](const EmbeddedFile* recipe) { return last_part(recipe->name) != part; });
+std::vector<const EmbeddedFile*> trainings_ending_in(const std::string& part) {
+  std::vector<const EmbeddedFile*> found = builtin_trainings();
+  std::erase_if(found, [&](const EmbeddedFile* training) { return last_part(training->name) != part; });
   return found;
 }
 
@@ -33,30 +33,31 @@ std::string name_in(std::string given) {
 const EmbeddedFile* find_builtin_config(const std::string& given) {
   const std::string name = name_in(given);
   if (const EmbeddedFile* exact = find_embedded(builtin_configs(), name)) return exact;
-  const auto found = recipes_ending_in(name);
+  const auto found = trainings_ending_in(name);
   if (found.size() > 1) {
     std::vector<std::string_view> names;
-    for (const EmbeddedFile* recipe : found) names.push_back(recipe->name);
+    for (const EmbeddedFile* training : found) names.push_back(training->name);
     fail_usage("'{}' is the end of {} built-in configs: {}; give the whole name of one", given, names.size(),
                fmt::join(names, ", "));
   }
   return found.empty() ? nullptr : found.front();
 }
 
-std::vector<const EmbeddedFile*> builtin_recipes() {
+std::vector<const EmbeddedFile*> builtin_trainings() {
   std::vector<const EmbeddedFile*> found;
   for (const EmbeddedFile& config : builtin_configs()) {
-    if (!config.name.starts_with("base/") && !config.name.starts_with("studies/")) found.push_back(&config);
+    const auto begins = [&](const char* folder) { return config.name.starts_with(folder); };
+    if (!begins("base/") && !begins("recipes/") && !begins("studies/") && !begins("suites/")) found.push_back(&config);
   }
   return found;
 }
 
 std::vector<std::string> builtin_config_words() {
   std::vector<std::string> words, parts;
-  for (const EmbeddedFile* recipe : builtin_recipes()) {
-    words.emplace_back(recipe->name);
-    const std::string part = last_part(recipe->name);
-    if (part != recipe->name && recipes_ending_in(part).size() == 1) parts.push_back(part);
+  for (const EmbeddedFile* training : builtin_trainings()) {
+    words.emplace_back(training->name);
+    const std::string part = last_part(training->name);
+    if (part != training->name && trainings_ending_in(part).size() == 1) parts.push_back(part);
   }
   words.insert(words.end(), parts.begin(), parts.end());
   return words;

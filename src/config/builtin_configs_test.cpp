@@ -32,7 +32,7 @@ TEST(BuiltinConfigs, AreTheFilesOfTheSourceTree) {
 }
 
 TEST(BuiltinConfigs, EachIsTheExperimentOfItsFileAndSaysWhatItIs) {
-  for (const EmbeddedFile* recipe : builtin_recipes()) {
+  for (const EmbeddedFile* recipe : builtin_trainings()) {
     const std::string name(recipe->name);
     EXPECT_EQ(experiment_yaml(load_experiment(kBuiltinPrefix + name, {"data.path=/x"})),
               experiment_yaml(load_experiment(fs::path(source_dir()) / "configs" / (name + ".yaml"), {"data.path=/x"})));

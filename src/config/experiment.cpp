@@ -4,8 +4,10 @@
 #include <numeric>
 
 #include "config/builtin_configs.h"
+#include "config/frozen_part.h"
 #include "config/plane_choice.h"
 #include "config/reader.h"
+#include "config/recipe.h"
 #include "core/class_bits.h"
 #include "core/plural.h"
 
@@ -13,6 +15,7 @@ namespace tessera {
 
 template <class V>
 void describe(V& v, Experiment& c) {
+  v.field("recipe", c.recipe, kRecipeHelp);
   v.group("run", c.run, "where results go");
   v.group("data", c.data, "samples, their labels and their way into a batch");
   v.group("model", c.model, "the network");
@@ -52,7 +55,7 @@ Node compose(const std::filesystem::path& file, const std::vector<std::string>& 
   Node root;
   root.kind = Node::Kind::kMap;
   if (!file.empty()) root = load_config(file);
-  for (const std::string& override_text : overrides) apply_override(root, override_text);
+  apply_words(root, overrides);
   drop_stale_bottleneck(root);
   const Node* run = root.find("run");
   const Node* name = run != nullptr ? run->find("name") : nullptr;
@@ -111,6 +114,9 @@ Experiment read_experiment(const Node& node, MissingSecrets missing) {
   Experiment experiment;
   experiment.secrets = resolve_environment(resolved, missing);
   ConfigReader::read_struct(resolved, "", experiment);
+  if (!experiment.recipe.empty())
+    fail_usage("{}: recipe '{}' is laid over a config that is read from its file", resolved.find("recipe")->origin.text(),
+               experiment.recipe);
   const Node* terms = resolved.find("loss") != nullptr ? resolved.find("loss")->find("terms") : nullptr;
   if (experiment.data.labels.multi && (terms == nullptr || terms->kind == Node::Kind::kNull))
     experiment.loss.terms = {BinaryCrossEntropyConfig{}, DiceConfig{}};
@@ -202,6 +208,26 @@ void check_multi_label(const DataConfig& data) {
   }
 }
 
+void check_averages(const TrainConfig& t) {
+  if (t.ema.half_life.value > 0 && t.ema.smoothing > 0)
+    fail_usage("train.ema.half_life is {} and train.ema.smoothing {}; one follows from the other, set one",
+               t.ema.half_life.text(), t.ema.smoothing);
+  if (t.ema.smoothing >= 1) fail_usage("train.ema.smoothing is 1: the average would never change; expected less, e.g. 0.999");
+  if (t.ema.update_interval.value == 0) fail_usage("train.ema.update_interval is 0; expected at least one batch: 1ba, 10ba");
+  if (t.swa.update_interval.value == 0) fail_usage("train.swa.update_interval is 0; expected at least one batch: 1ba, 1ep");
+  if (t.ema.enabled() && t.swa.enabled())
+    fail_usage(
+        "train.ema and train.swa are both on; evaluation can use one average of the weights: set train.swa.start=0ba or no "
+        "train.ema");
+}
+
+void check_growth(const ProgressiveResizingConfig& c) {
+  if (c.enabled() && c.delay_fraction + c.finetune_fraction > 1)
+    fail_usage(
+        "train.progressive_resizing.delay_fraction {} and finetune_fraction {} add up to more than 1; images grow in between",
+        c.delay_fraction, c.finetune_fraction);
+}
+
 }  // namespace
 
 void validate(const Experiment& e) {
@@ -242,11 +268,9 @@ void validate(const Experiment& e) {
     fail_usage("train.mixup and train.cutmix mix samples of a batch; train.batch_size {} has no other one", t.batch_size);
   if (t.duration.unit == Duration::Unit::kShare)
     fail_usage("train.duration is {}; expected epochs or batches: 30ep, 20000ba", t.duration.text());
-  if (t.ema.half_life.value > 0 && t.ema.smoothing > 0)
-    fail_usage("train.ema.half_life is {} and train.ema.smoothing {}; one follows from the other, set one",
-               t.ema.half_life.text(), t.ema.smoothing);
-  if (t.ema.smoothing >= 1) fail_usage("train.ema.smoothing is 1: the average would never change; expected less, e.g. 0.999");
-  if (t.ema.update_interval.value == 0) fail_usage("train.ema.update_interval is 0; expected at least one batch: 1ba, 10ba");
+  check_averages(t);
+  check_growth(t.progressive_resizing);
+  for (const std::string& part : e.model.freeze) parse_frozen_part(part);
   if (e.eval.scales.empty()) fail_usage("eval.scales is empty; expected at least one scale: [1]");
   const auto check_window = [](int size, int stride) {
     if (size > 0 && stride > size)

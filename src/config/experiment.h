@@ -18,6 +18,7 @@ namespace tessera {
 
 // Everything that defines a run.
 struct Experiment {
+  std::string recipe;  // for the schema: compose() lays its values over the config and leaves this empty, Note [Recipes]
   RunConfig run;
   DataConfig data;
   ModelConfig model;
@@ -32,7 +33,7 @@ struct Experiment {
   std::vector<SecretText> secrets;  // no part of the schema: which of its texts are saved as they were written
 };
 
-// A config file with the values laid over it. `file` may be empty: defaults and overrides only.
+// A config file with its recipe and the values laid over it. `file` may be empty: defaults and overrides only.
 Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
 // Typed, checked field by field and across fields (`validate`). Throws UsageError. `missing`: for configs of runs, which may be

@@ -112,7 +112,9 @@ TEST(Experiment, EveryShippedConfigParses) {
   ::setenv("TESSERA_DATA", "/data", 0);
   int count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::source_dir() + "/configs")) {
-    if (entry.path().extension() != ".yaml") continue;
+    const std::string folder = entry.path().parent_path().filename();
+    const bool training = folder != "studies" && folder != "suites" && folder != "recipes";  // recipes: recipe_test
+    if (entry.path().extension() != ".yaml" || !training) continue;
     ++count;
     EXPECT_NO_THROW(load_experiment(entry.path())) << entry.path();
   }
@@ -123,7 +125,7 @@ TEST(Experiment, EveryShippedConfigParses) {
 TEST(Experiment, RecipesAfterOtherLibrariesHaveTheirMarks) {
   ::setenv("TESSERA_DATA", "/data", 0);
   const auto load = [](const char* name) { return load_experiment(testing::source_dir() + "/configs/" + name); };
-  const Experiment composer = load("deeplabv3plus/r101_ade20k_25ep.yaml");
+  const Experiment composer = load("deeplabv3plus/r101_ade20k_mild.yaml");
   EXPECT_EQ(composer.train.ema.half_life, Duration::batches(1000));
   EXPECT_EQ(composer.train.ema.update_interval, Duration::batches(10));
   EXPECT_EQ(composer.schedule.type, ScheduleType::kConstant);

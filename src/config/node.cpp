@@ -189,7 +189,7 @@ Node load(const ConfigSource& source, Loading& all) {
   Node result;
   result.kind = Node::Kind::kMap;
   for (const std::string& base : take_bases(own)) merge(result, load(source.base(base), all));
-  for_each_origin(own, [layer = all.layers++](Origin& origin) { origin.layer = layer; });
+  for_each_origin(own, [layer = 2 * all.layers++](Origin& origin) { origin.layer = layer; });
   merge(result, own);
   all.open.pop_back();
   return result;
@@ -213,6 +213,23 @@ Node* Node::find(const std::string& key) {
 
 const Node* Node::find(const std::string& key) const {
   return const_cast<Node*>(this)->find(key);
+}
+
+const Node* find_path(const Node& root, const std::string& key) {
+  const Node* at = &root;
+  for (size_t begin = 0; at != nullptr && begin <= key.size();) {
+    const size_t end = std::min(key.find('.', begin), key.size());
+    const std::string part = key.substr(begin, end - begin);
+    const bool number = !part.empty() && std::all_of(part.begin(), part.end(), ::isdigit);
+    if (at->kind == Node::Kind::kList && number) {
+      const size_t index = std::stoul(part.substr(0, 9));
+      at = index < at->list.size() ? &at->list[index] : nullptr;
+    } else {
+      at = at->find(part);
+    }
+    begin = end + 1;
+  }
+  return at;
 }
 
 Node parse_config(const std::string& text, const std::string& name) {

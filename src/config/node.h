@@ -8,13 +8,16 @@
 
 namespace tessera {
 
+// Note [Layers]
+// Values of later layers lie over those of earlier ones: a file's over its bases', the command line's over all. Files have even
+// numbers, so that a recipe has a place of its own right under the file that names it: Note [Recipes].
+
 // Where a value came from: "configs/a.yaml:12", "command line" or "default".
 struct Origin {
   static constexpr int kCommandLine = std::numeric_limits<int>::max();
   std::string file;
   int line = 0;
-  int layer =
-      0;  // values of later layers lie over those of earlier ones: a file's over its bases', the command line's over all
+  int layer = 0;  // Note [Layers]
   std::string text() const { return line > 0 ? file + ":" + std::to_string(line) : file; }
 };
 
@@ -47,6 +50,9 @@ Node load_config(const std::filesystem::path& path);
 
 // The same for text that is not in a file; `name` is for messages. No `base:`.
 Node parse_config(const std::string& text, const std::string& name);
+
+// The node that a dotted key names, entries of lists by their number; or null.
+const Node* find_path(const Node& root, const std::string& key);
 
 // Lays `over` on `under`: maps are merged key by key, everything else is replaced.
 void merge(Node& under, const Node& over);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "config/recipe.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/name_list.h"
@@ -24,7 +25,7 @@ Experiment experiment_of(const std::string& yaml, const std::filesystem::path& f
   Node node = parse_config(yaml, (folder / "config.yaml").string());
   // A run made on a GPU machine must open on a laptop too.
   apply_override(node, "train.device=auto");
-  for (const std::string& text : overrides) apply_override(node, text);
+  apply_words(node, overrides);
   Experiment experiment = read_experiment(node, MissingSecrets::kKeep);
   for (const SecretText& secret : experiment.secrets) {
     // What training began with is no longer needed.
