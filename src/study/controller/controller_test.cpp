@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "study/schedule/copies.h"
 #include "support/function_executor.h"
 
@@ -21,8 +22,12 @@ class ControllerTest : public ::testing::Test {
   ControllerTest() : folder_(fs::temp_directory_path() / fmt::format("controller_{}", ::getpid())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
+    set_log_level(LogLevel::kError);
   }
-  ~ControllerTest() override { fs::remove_all(folder_); }
+  ~ControllerTest() override {
+    set_log_level(LogLevel::kInfo);
+    fs::remove_all(folder_);
+  }
 
   // Rates are better the nearer they are to 0.1, and all get better with the epochs.
   static double value(const FunctionExecutor::Values& values, int64_t epoch) {

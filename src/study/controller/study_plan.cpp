@@ -192,7 +192,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
   plan.space = request.vary.empty() ? read_space(*section["space"], request.file.parent_path()) : parse_vary(request.vary);
   plan.search = read_search(section["search"].value_or(scalar_node("random")));
   plan.scheduler = read_scheduler(section["scheduler"].value_or(scalar_node("none")));
-  if (section["executor"]) plan.executor = *section["executor"];
+  if (section["executor"]) plan.executor = read_executor(*section["executor"]);
   if (section["points"]) plan.points = read_points(*section["points"], plan.space);
 
   fs::path file;
