@@ -1,7 +1,7 @@
 """Our searchers beside Optuna's, on functions whose best value is known: bench/search.py BUILD_DIR [--out FILE].
 
-Branin, Hartmann-6, a function of choices and conditions, and a table of real trainings (bench/trainings.csv, which
-bench/record_trainings.py made). Every searcher has the same number of trials, one after another, and 20 seeds; what counts is the regret,
+Branin, Hartmann-6, a function of choices and conditions, a table of real trainings (bench/trainings.csv, which bench/record_trainings.py
+made), and two objectives. Every searcher has the same number of trials, one after another, and 20 seeds; what counts is the regret,
 how far the best trial is from the best value there is. Medians over the seeds with 95 % bootstrap intervals, and of the two TPEs also the
 difference. Needs optuna and cmaes (scripts/interop-venv) and `search_driver` in BUILD_DIR/bin.
 """
@@ -94,6 +94,18 @@ class Trainings:
         return self.table[tuple(values[int(p[key])] for key, values in self.values.items())]
 
 
+class Front:
+    """Two objectives: ZDT1 in six dimensions. The regret is the hypervolume that is missing."""
+
+    name, trials, objectives, reference = "two objectives", 100, 2, (1.1, 6.0)
+    best = -(6.0 - 1 / 3 + 0.1 * 6.0)
+    space = [number(f"x{i}", 0, 1) for i in range(6)]
+
+    def __call__(self, p):
+        g = 1 + 9 * sum(p[f"x{i}"] for i in range(1, 6)) / 5
+        return (p["x0"], g * (1 - math.sqrt(p["x0"] / g)))
+
+
 class Driver:
     """One of our searchers, in a process of its own."""
 
@@ -121,12 +133,12 @@ class Driver:
 
 def ours(search):
     def run(function, seed, trials, build):
-        driver = Driver(build, space=function.space, search=search, directions=["minimize"], seed=seed)
+        driver = Driver(build, space=function.space, search=search, directions=["minimize"] * objectives(function), seed=seed)
         values = []
         for i in range(trials):
             parameters = driver.ask(i)
             values.append(function(parameters))
-            driver.tell(i, parameters, values[-1:])
+            driver.tell(i, parameters, as_list(values[-1]))
         driver.close()
         return values
 
@@ -160,6 +172,14 @@ def print_costs(build):
             print(f"| {search} | {function.name} | {objectives} | {told} | {cost(search, function, objectives, told, build):.2f} |", flush=True)
 
 
+def objectives(function):
+    return getattr(function, "objectives", 1)
+
+
+def as_list(value):
+    return list(value) if isinstance(value, tuple) else [value]
+
+
 def suggested(trial, space):
     point = {}
     for p in space:
@@ -176,12 +196,12 @@ def suggested(trial, space):
 
 def theirs(make_sampler):
     def run(function, seed, trials, _):
-        study = optuna.create_study(sampler=make_sampler(seed))
+        study = optuna.create_study(sampler=make_sampler(seed), directions=["minimize"] * objectives(function))
         values = []
         for _ in range(trials):
             trial = study.ask()
             values.append(function(suggested(trial, function.space)))
-            if math.isnan(values[-1]):
+            if any(math.isnan(value) for value in as_list(values[-1])):
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
             else:
                 study.tell(trial, values[-1])
@@ -202,7 +222,7 @@ SEARCHERS = {
 
 
 def fits(searcher, function):
-    continuous = all(p["kind"] != "choice" and "when" not in p for p in function.space)
+    continuous = objectives(function) == 1 and all(p["kind"] != "choice" and "when" not in p for p in function.space)
     return ("cma" not in searcher.lower() or continuous) and ("group" not in searcher or any("when" in p for p in function.space))
 
 
@@ -219,7 +239,18 @@ def interval(statistic, *samples, draws=4000):
     return found[int(0.025 * draws)], found[int(0.975 * draws) - 1]
 
 
+def hypervolume(points, reference):
+    volume, above = 0, reference[1]
+    for x, y in sorted(points):
+        if x < reference[0] and y < above:
+            volume += (reference[0] - x) * (above - y)
+            above = y
+    return volume
+
+
 def regret(values, function, trials):
+    if objectives(function) > 1:
+        return -hypervolume(values[:trials], function.reference) - function.best
     return min(value for value in [*values[:trials], math.inf] if not math.isnan(value)) - function.best
 
 
@@ -238,7 +269,7 @@ def main():
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     everything = {}
     print("| function | trials | searcher | median regret | 95 % interval |\n|---|---|---|---|---|")
-    for function in (Branin(), Hartmann6(), Conditional(), Trainings()):
+    for function in (Branin(), Hartmann6(), Conditional(), Trainings(), Front()):
         if options.functions and function.name not in options.functions:
             continue
         seeds = range(options.first_seed, options.first_seed + options.seeds)

@@ -1,7 +1,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "apps/bench_model.h"
 #include "apps/bench_turns.h"
@@ -31,7 +33,7 @@ struct BenchArguments {
   int64_t steps = 30, warmup = 5;
   BenchTurns turns;
   std::string dump, trace;
-  bool profile = false;
+  bool profile = false, flops = false;
 };
 
 // The part of the first batch of a run that lies at these positions.
@@ -69,8 +71,14 @@ struct ExchangeTimes {
   }
 };
 
-// Times optimizer steps on one fixed batch: the work of a step without the loader. A GPU is only waited for after every fifth,
-// as a training run would not wait at all.
+// How many steps are timed together. A GPU is waited for now and then only, as a training run would not wait at all; and steps
+// of SAM come with the others that it leaves as they are.
+int64_t timed_together(const Experiment& experiment, at::Device device) {
+  const int64_t few = device.is_cuda() ? 5 : 1, interval = experiment.train.sam.enabled() ? experiment.train.sam.interval : 1;
+  return (few + interval - 1) / interval * interval;
+}
+
+// Times optimizer steps on one fixed batch: the work of a step without the loader.
 void bench_step(const BenchArguments& arguments, Experiment experiment, World& world, const std::string& device_name) {
   const at::Device device = pick_device(device_name);
   experiment.train.precision = pick_precision(experiment.train.precision, device);
@@ -95,7 +103,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   ExchangeTimes exchange;
   const int64_t batch_size = experiment.train.batch_size, steps_per_epoch = (data->size() + batch_size - 1) / batch_size;
   const int64_t warm = arguments.warmup, all = warm + arguments.turns.count() * arguments.steps,
-                group = device.is_cuda() ? 5 : 1;
+                group = timed_together(experiment, device);
   for (int64_t i = 0, next_turn = warm; i < all;) {
     if (i == next_turn) {
       if (world.is_first()) arguments.turns.wait();
@@ -118,6 +126,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
   constexpr int64_t kProfiled = 3;
   std::vector<OpTime> ops;
   std::vector<OpCosts> least;
+  double flops = 0;
   if (arguments.profile || !arguments.trace.empty()) {
     step.stop_recording();  // so that each kernel is seen with the operation it is of
     ops = profile(
@@ -127,12 +136,24 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
         },
         arguments.trace);
   }
+  if (arguments.flops) {
+    step.stop_recording();
+    for (const OpCosts& op : op_costs([&] { step.run(batch, {all + kProfiled, all + kProfiled, steps_per_epoch}); }))
+      flops += op.flops;
+    flops = total_of(world, at::full({1}, flops, at::kDouble));
+  }
   if (arguments.profile) least = op_costs([&] { step.run(batch, {all + kProfiled, all + kProfiled, steps_per_epoch}); });
   if (!world.is_first()) return;
-  const double median = median_of(milliseconds);
+  const double median = median_of(milliseconds),
+               mean = std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0) / static_cast<double>(milliseconds.size());
+  double squares = 0;
+  for (const double ms : milliseconds) squares += (ms - mean) * (ms - mean);
   nlohmann::json result{{"ms_median", median},
                         {"ms_of_turns", arguments.turns.medians(milliseconds)},
                         {"ms_min", *std::min_element(milliseconds.begin(), milliseconds.end())},
+                        {"ms_mean", mean},
+                        {"ms_sd", std::sqrt(squares / static_cast<double>(milliseconds.size()))},
+                        {"batch_size", batch_size},
                         {"images_per_s", 1000.0 * static_cast<double>(batch_size) / median},
                         {"parameters", count_parameters(*model)},
                         {"peak_memory_bytes", peak},
@@ -141,6 +162,7 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
                         {"ranks", world.size()},
                         {"losses", losses},
                         {"environment", describe_environment()}};
+  if (arguments.flops) result["flops"] = flops;
   if (!world.alone()) result["exchange"] = exchange.json();
   if (arguments.profile) {
     result["profile"] = profile_json(ops, kProfiled);
@@ -152,7 +174,6 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
 }  // namespace
 
 void add_bench(CLI::App& app, int& exit_code) {
-  exit_code = 0;
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "measure");
   command->require_subcommand(1);
@@ -162,6 +183,10 @@ void add_bench(CLI::App& app, int& exit_code) {
   step->add_option("--warmup", arguments->warmup, "steps before")->capture_default_str()->check(CLI::NonNegativeNumber);
   step->add_option("--dump", arguments->dump, "write the initial weights and the batch to this safetensors file");
   step->add_flag("--profile", arguments->profile, "also where the time of a step goes: kernels of a GPU, operations on a CPU");
+  step->add_flag(
+      "--flops", arguments->flops,
+      "also count a step's FLOPs over all ranks: of convolutions, matrix products and attention, those computed again for "
+      "checkpointing among them");
   step->add_option("--trace", arguments->trace,
                    "write the timeline of three steps to this file, for Perfetto or chrome://tracing");
   arguments->turns.add_to(*step);
@@ -174,6 +199,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   add_bench_eval(*command);
   add_bench_load(*command);
   add_bench_data(*command);
+  add_bench_suite(*command, exit_code);
 }
 
 }  // namespace tessera

@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
       "First steps: tessera demo");
   int exit_code = 0;
   add_train(app, exit_code);
+  add_tune(app, exit_code);
   add_eval(app, exit_code);
   add_predict(app, exit_code);
   add_compare(app, exit_code);

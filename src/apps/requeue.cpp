@@ -41,7 +41,8 @@ void requeue_job() {
   const std::string job = slurm_job();
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  Process scontrol({.words = {"scontrol", "requeue", job}, .file = {}, .environment = std::move(environment), .cores = {}, .inherited = {}});
+  Process scontrol(
+      {.words = {"scontrol", "requeue", job}, .file = {}, .environment = std::move(environment), .cores = {}, .inherited = {}});
   const std::string said = all_of(scontrol.err()) + all_of(scontrol.out());
   while (!scontrol.reap()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   TSR_CHECK(scontrol.exit_code() == 0 && scontrol.killed_by() == 0, "scontrol requeue {}: {}", job, printable(said));

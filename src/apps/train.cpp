@@ -120,18 +120,20 @@ void add_train(CLI::App& app, int& exit_code) {
       ->add_option("--time-limit", arguments->time_limit,
                    "3h50m, 90m: save and leave before this much time has passed, with exit code 75; --resume goes on")
       ->check(parse_check("TIME", parse_time_span));
-  command->add_flag("--requeue", arguments->requeue,
-                    "in a job of Slurm: when the time is up, by --time-limit or by SIGUSR1 (#SBATCH --signal=USR1@120), put the "
-                    "job back into the queue; it goes on as with --resume");
+  command->add_flag(
+      "--requeue", arguments->requeue,
+      "in a job of Slurm: when the time is up, by --time-limit or by SIGUSR1 (#SBATCH --signal=USR1@120), put the "
+      "job back into the queue; it goes on as with --resume");
   command->add_flag("--dry-run", arguments->dry_run,
                     "check config, data and disk, build the model, print the values that are used, then stop; nothing is left");
   command->add_flag("--all", arguments->all, "with --dry-run: print every value, also of other models and kinds of data");
   command->add_flag("--autotune-comm", arguments->autotune,
                     "several ranks: measure bucket sizes and compression of the gradients first and take the fastest");
   command
-      ->add_option("--profile", arguments->profile_steps,
-                   "record so many steps, after the first ones: where their time went, what to set, and a trace for Perfetto or "
-                   "TensorBoard are then in RUN/profile")
+      ->add_option(
+          "--profile", arguments->profile_steps,
+          "record so many steps, after the first ones: where their time went, what to set, and a trace for Perfetto or "
+          "TensorBoard are then in RUN/profile")
       ->check(CLI::PositiveNumber)
       ->option_text("STEPS");
   command->add_option("--timeline", arguments->timeline,

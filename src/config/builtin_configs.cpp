@@ -46,7 +46,8 @@ const EmbeddedFile* find_builtin_config(const std::string& given) {
 std::vector<const EmbeddedFile*> builtin_trainings() {
   std::vector<const EmbeddedFile*> found;
   for (const EmbeddedFile& config : builtin_configs()) {
-    if (!config.name.starts_with("base/") && !config.name.starts_with("recipes/")) found.push_back(&config);
+    const auto begins = [&](const char* folder) { return config.name.starts_with(folder); };
+    if (!begins("base/") && !begins("recipes/") && !begins("studies/") && !begins("suites/")) found.push_back(&config);
   }
   return found;
 }

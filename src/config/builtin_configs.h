@@ -18,7 +18,7 @@ inline constexpr const char* kBuiltinPrefix = "builtin:";
 // name where no other one to train with ends so: "unet". Null where there is none; throws UsageError where there are several.
 const EmbeddedFile* find_builtin_config(const std::string& given);
 
-// Those to train with, which are all but the parts in base/ and recipes/ (config/recipe.h).
+// Those to train with, which are all but the parts in base/, recipes/ (config/recipe.h), studies and suites.
 std::vector<const EmbeddedFile*> builtin_trainings();
 
 // What may be written for one of builtin_trainings(): the names, then those last parts that are enough.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "config/builtin_configs.h"
+#include "config/frozen_part.h"
 #include "config/plane_choice.h"
 #include "config/reader.h"
 #include "config/recipe.h"
@@ -207,6 +208,26 @@ void check_multi_label(const DataConfig& data) {
   }
 }
 
+void check_averages(const TrainConfig& t) {
+  if (t.ema.half_life.value > 0 && t.ema.smoothing > 0)
+    fail_usage("train.ema.half_life is {} and train.ema.smoothing {}; one follows from the other, set one",
+               t.ema.half_life.text(), t.ema.smoothing);
+  if (t.ema.smoothing >= 1) fail_usage("train.ema.smoothing is 1: the average would never change; expected less, e.g. 0.999");
+  if (t.ema.update_interval.value == 0) fail_usage("train.ema.update_interval is 0; expected at least one batch: 1ba, 10ba");
+  if (t.swa.update_interval.value == 0) fail_usage("train.swa.update_interval is 0; expected at least one batch: 1ba, 1ep");
+  if (t.ema.enabled() && t.swa.enabled())
+    fail_usage(
+        "train.ema and train.swa are both on; evaluation can use one average of the weights: set train.swa.start=0ba or no "
+        "train.ema");
+}
+
+void check_growth(const ProgressiveResizingConfig& c) {
+  if (c.enabled() && c.delay_fraction + c.finetune_fraction > 1)
+    fail_usage(
+        "train.progressive_resizing.delay_fraction {} and finetune_fraction {} add up to more than 1; images grow in between",
+        c.delay_fraction, c.finetune_fraction);
+}
+
 }  // namespace
 
 void validate(const Experiment& e) {
@@ -247,11 +268,9 @@ void validate(const Experiment& e) {
     fail_usage("train.mixup and train.cutmix mix samples of a batch; train.batch_size {} has no other one", t.batch_size);
   if (t.duration.unit == Duration::Unit::kShare)
     fail_usage("train.duration is {}; expected epochs or batches: 30ep, 20000ba", t.duration.text());
-  if (t.ema.half_life.value > 0 && t.ema.smoothing > 0)
-    fail_usage("train.ema.half_life is {} and train.ema.smoothing {}; one follows from the other, set one",
-               t.ema.half_life.text(), t.ema.smoothing);
-  if (t.ema.smoothing >= 1) fail_usage("train.ema.smoothing is 1: the average would never change; expected less, e.g. 0.999");
-  if (t.ema.update_interval.value == 0) fail_usage("train.ema.update_interval is 0; expected at least one batch: 1ba, 10ba");
+  check_averages(t);
+  check_growth(t.progressive_resizing);
+  for (const std::string& part : e.model.freeze) parse_frozen_part(part);
   if (e.eval.scales.empty()) fail_usage("eval.scales is empty; expected at least one scale: [1]");
   const auto check_window = [](int size, int stride) {
     if (size > 0 && stride > size)

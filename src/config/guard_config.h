@@ -12,7 +12,7 @@ struct EnumNames<NonFinitePolicy> {
 // What happens where the numbers of a step go wrong.
 struct GuardConfig {
   NonFinitePolicy nonfinite = NonFinitePolicy::kSkip;
-  int64_t max_skips = 10;
+  int64_t max_skips = 5;
   int64_t keep = 100;
   double spike = 10;
 };

@@ -95,7 +95,9 @@ void describe(V& v, ModelConfig& c) {
           "start even if that file lacks weights outside the head, or has another head for as many classes");
   v.field("freeze", c.freeze,
           "layers that are not trained, by their path in `tessera models show` or the name of their segment there with "
-          "--segments: [backbone.layer1, encoder.blocks.0]; their batch norms keep their statistics");
+          "--segments: [backbone.layer1, encoder.blocks.0]; their batch norms keep their statistics. For a part of the run: "
+          "'backbone until 5ep', "
+          "'encoder from 0.5dur'");
   v.field("init", c.init,
           "how weights are drawn where none are loaded: reference: as the library that the model follows; or, for every "
           "convolution and linear layer, torch: torch's default; he: normal, 2 / larger fan; lecun: Flax's default; glorot: "

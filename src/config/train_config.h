@@ -4,8 +4,13 @@
 
 #include "config/duration.h"
 #include "config/ema_config.h"
+#include "config/layer_freezing_config.h"
 #include "config/micro_batch.h"
+#include "config/precise_bn_config.h"
+#include "config/progressive_resizing_config.h"
+#include "config/sam_config.h"
 #include "config/schema.h"
+#include "config/swa_config.h"
 #include "config/window_size.h"
 #include "core/image.h"
 
@@ -44,6 +49,11 @@ struct TrainConfig {
   MixConfig mixup;
   MixConfig cutmix;
   EmaConfig ema;
+  SwaConfig swa;
+  PreciseBnConfig precise_bn;
+  SamConfig sam;
+  ProgressiveResizingConfig progressive_resizing;
+  LayerFreezingConfig layer_freezing;
 };
 template <class V>
 void describe(V& v, TrainConfig& c) {
@@ -51,8 +61,9 @@ void describe(V& v, TrainConfig& c) {
   v.field("batch_size", c.batch_size, "global: samples per optimizer step over all devices", at_least(1));
   v.field("micro_batch", c.micro_batch,
           "samples per forward pass of a rank, at least what a batch-norm group needs; changes memory, never the result; auto: "
-          "the whole batch, and where memory runs out as much as was measured to fit; 0: the whole batch, halved where memory "
-          "runs out",
+          "the whole batch, and where memory runs out the most that fits, which is found by trying; 0: the whole batch, halved "
+          "where "
+          "memory runs out",
           at_least(0));
   v.field("norm_group", c.norm_group, "samples that share batch-norm statistics, whatever the micro-batch or number of devices",
           at_least(1));
@@ -75,6 +86,11 @@ void describe(V& v, TrainConfig& c) {
           "MixUp: blend samples and their targets; the share of the other one is the smaller part of the draw");
   v.group("cutmix", c.cutmix, "CutMix: paste a box of another sample, labels included; the draw is the share of pixels kept");
   v.group("ema", c.ema, "moving average of the weights, which evaluation then uses");
+  v.group("swa", c.swa, "SWA: mean of the weights towards the end of the run, which evaluation then uses");
+  v.group("precise_bn", c.precise_bn, "batch norm's statistics for evaluation");
+  v.group("sam", c.sam, "SAM: sharpness-aware minimisation");
+  v.group("progressive_resizing", c.progressive_resizing, "smaller images first");
+  v.group("layer_freezing", c.layer_freezing, "fewer and fewer layers are trained");
 }
 
 enum class EvalSize { kOriginal, kProcessed };
@@ -157,7 +173,7 @@ void describe(V& v, EvalConfig& c) {
   v.field("flip", c.flip, "average with the mirrored image");
   v.field("threshold", c.threshold,
           "data.labels.multi, and bce of two classes: a class is there where its probability is above this", between(0, 1));
-  v.field("weights", c.weights, "average: those of train.ema, where a run has them; raw: those that are trained");
+  v.field("weights", c.weights, "average: those of train.ema or train.swa, where a run has them; raw: those that are trained");
   v.field("metrics", c.metrics,
           "measured beside the scores of pixels: boundary (boundary IoU), objects (connected regions: counts, F1 at IoU 0.5, "
           "panoptic quality)");

@@ -7,8 +7,8 @@
 
 #include "config/class_weights.h"
 #include "config/duration.h"
-#include "config/micro_batch.h"
 #include "config/environment.h"
+#include "config/micro_batch.h"
 #include "config/node.h"
 #include "config/schema.h"
 #include "config/window_size.h"

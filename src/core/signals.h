@@ -9,10 +9,10 @@ inline constexpr int kExitAgain = 75;
 // that the time is nearly up.
 int exit_code_of(int signal);
 
-// After the first call SIGINT, SIGTERM and SIGUSR1 only leave a note, for the rest of the process: a run finishes its step, saves
-// and ends with exit_code_of(signal). A closed terminal (SIGHUP, unless it is ignored as under nohup) is taken for SIGTERM. Another signal
-// more than two seconds later ends the process at once. Further calls do nothing, and no run takes the note back: a signal that
-// comes between two runs stops the second one, and one that stopped a run stops those after it.
+// After the first call SIGINT, SIGTERM and SIGUSR1 only leave a note, for the rest of the process: a run finishes its step,
+// saves and ends with exit_code_of(signal). A closed terminal (SIGHUP, unless it is ignored as under nohup) is taken for
+// SIGTERM. Another signal more than two seconds later ends the process at once. Further calls do nothing, and no run takes the
+// note back: a signal that comes between two runs stops the second one, and one that stopped a run stops those after it.
 void catch_stop_signals();
 
 // The signal received, or 0.

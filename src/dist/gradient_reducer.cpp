@@ -91,7 +91,8 @@ void GradientReducer::gradient_ready(size_t place) {
 }
 
 void GradientReducer::send_complete() {
-  for (; next_ < buckets_.size() && buckets_[next_].missing == 0; ++next_) send(buckets_[next_]);  // one that fails has not gone
+  for (; next_ < buckets_.size() && buckets_[next_].missing == 0; ++next_)
+    send(buckets_[next_]);  // one that fails has not gone
 }
 
 void GradientReducer::send(Bucket& bucket) {

@@ -29,8 +29,8 @@ c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store
 c10::intrusive_ptr<c10d::Backend> make_backend(const char* name, const c10::intrusive_ptr<c10d::Store>& store,
                                                const RankSpec& spec, int meeting, bool cuda,
                                                std::chrono::milliseconds timeout) {
-  const std::string prefix = meeting == 0 ? fmt::format("{}/{}", spec.generation, name)
-                                          : fmt::format("{}/{}/{}", spec.generation, name, meeting);
+  const std::string prefix =
+      meeting == 0 ? fmt::format("{}/{}", spec.generation, name) : fmt::format("{}/{}/{}", spec.generation, name, meeting);
   const auto own = c10::make_intrusive<c10d::PrefixStore>(prefix, store);
   if (!cuda) return make_gloo(own, spec, timeout);
   TSR_CHECK(nccl != nullptr, "several GPUs need NCCL, which this build's CUDA plug-in does not have; use one GPU");

@@ -27,14 +27,15 @@ struct World {
   ~World();
 
   // Note [Meeting again]
-  // A rank that runs out of memory within a step that others take part in cannot finish their collectives, and a collective that
-  // failed is no place to agree on anything. So it leaves word in the ranks' store and closes its connections: the others'
+  // A rank that runs out of memory within a step that others take part in cannot finish their collectives, and a collective
+  // that failed is no place to agree on anything. So it leaves word in the ranks' store and closes its connections: the others'
   // collectives fail, they find the word, close theirs in turn, and all make new ones. What was under way in the old ones is
   // lost; all begin the step again. A rank that just ended left no word.
 
   // Whether a rank asked for it; to be asked after PeerLost.
   bool wants_to_meet_again() const;
-  // Collective: by the rank that cannot go on, and by all others once they know. No exchange of the old connections may be held.
+  // Collective: by the rank that cannot go on, and by all others once they know. No exchange of the old connections may be
+  // held.
   void meet_again();
 
   int rank() const { return spec.rank; }

@@ -34,12 +34,12 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     groups.reset();
     shared.emplace(world_, predictor, samples_.size(), block_);
     counter.emplace(counting_, predictor.device());
-    groups.emplace(samples_, own_, quarantine_,
-                   EvalGroupOptions{.block = block_,
-                                    .threads = threads_,
-                                    .device = predictor.device(),
-                                    .on_sample = progress,
-                                    .before_reload = [&] { counter->wait(); }});
+    groups.emplace(
+        samples_, own_, quarantine_,
+        EvalGroupOptions{
+            .block = block_, .threads = threads_, .device = predictor.device(), .on_sample = progress, .before_reload = [&] {
+              counter->wait();
+            }});
     while (auto group = groups->next()) {
       if (shared->takes(*group)) continue;
       counter->add(std::move(group->truths), predictor.class_maps(group->images));

@@ -63,8 +63,9 @@ struct Case {
   int num_classes = 0;
   Result expected;
   at::Tensor labels;
+  bool distinct = false;
   at::Tensor logits(at::ScalarType dtype = at::kDouble) const {
-    return loss_logits(logit_channels(config, num_classes), dtype);
+    return loss_logits(logit_channels(config, num_classes), dtype, distinct);
   }
 };
 
@@ -72,7 +73,8 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   const auto fixture = testing::load_fixture("torch_losses.json");
   for (const auto& entry : fixture.at("cases")) {
-    Case c{entry.at("name"), loss_config(entry.at("config")), entry.at("num_classes"), {entry.at("value"), {}}, {}};
+    Case c{entry.at("name"),    loss_config(entry.at("config")), entry.at("num_classes"), {entry.at("value"), {}}, {},
+           entry.at("distinct")};
     c.labels = loss_labels(c.num_classes);
     c.expected.gradient = at::tensor(entry.at("gradient").get<std::vector<double>>(), at::kDouble).view_as(c.logits());
     all.push_back(std::move(c));

@@ -148,20 +148,21 @@ double jaccard_loss(const std::vector<bool>& truth, const std::vector<size_t>& w
 
 // The Lovasz extension by its definition: each error times what its pixel adds to the Jaccard loss. relu: the hinge.
 at::Tensor lovasz_extension(const at::Tensor& errors, const std::vector<bool>& truth, bool relu) {
+  const at::Tensor values = errors.detach().contiguous();
+  const double* const value = values.const_data_ptr<double>();
   std::vector<size_t> order(truth.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return errors[static_cast<int64_t>(a)].item<double>() > errors[static_cast<int64_t>(b)].item<double>();
-  });
-  at::Tensor total = at::zeros({}, at::kDouble);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return value[a] > value[b]; });
+  std::vector<double> added(truth.size());
   std::vector<size_t> wrong;
+  double before = 0;
   for (const size_t i : order) {
-    const double before = jaccard_loss(truth, wrong);
     wrong.push_back(i);
-    const at::Tensor error = errors[static_cast<int64_t>(i)];
-    total = total + (relu ? error.relu() : error) * (jaccard_loss(truth, wrong) - before);
+    const double after = jaccard_loss(truth, wrong);
+    added[i] = after - before;
+    before = after;
   }
-  return total;
+  return ((relu ? errors.relu() : errors) * at::tensor(added, at::kDouble)).sum();
 }
 
 // The formulas of the terms, from vectors of targets.

@@ -29,6 +29,9 @@ struct MultiLabelCase {
   at::Tensor labels;
   double value = 0;
   at::Tensor gradient;
+  bool distinct = false;
+
+  at::Tensor logits(at::ScalarType type = at::kDouble) const { return loss_logits(kClasses, type, distinct); }
 };
 
 // The labels of tests/interop/make_torch_multi_label.py.
@@ -49,7 +52,8 @@ std::vector<MultiLabelCase> fixture_cases() {
   for (const auto& entry : cases) {
     all.push_back({entry.at("name"), loss_of(entry.at("terms")), labels_of(entry.at("sparse"), entry.at("ignored")),
                    entry.at("value"),
-                   at::tensor(entry.at("gradient").get<std::vector<double>>(), at::kDouble).view({4, kClasses, 3, 4})});
+                   at::tensor(entry.at("gradient").get<std::vector<double>>(), at::kDouble).view({4, kClasses, 3, 4}),
+                   entry.at("distinct")});
   }
   EXPECT_EQ(all.size(), 18U);
   return all;
@@ -80,7 +84,7 @@ StepOutcome step(const Loss& loss, const at::Tensor& logits, const Targets& targ
 TEST(MultiLabelLoss, ValueAndGradientAreThoseOfTorchOverAnyMicroBatches) {
   for (const MultiLabelCase& c : fixture_cases()) {
     for (const int64_t micro_batch : {4, 2, 1}) {
-      const StepOutcome result = step(*c.loss, loss_logits(kClasses, at::kDouble), c.labels, micro_batch);
+      const StepOutcome result = step(*c.loss, c.logits(), c.labels, micro_batch);
       EXPECT_NEAR(result.value, c.value, kTolerance) << c.name << ", " << micro_batch;
       EXPECT_LT(largest_difference(result.gradient, c.gradient), kTolerance) << c.name << ", " << micro_batch;
     }
@@ -90,7 +94,7 @@ TEST(MultiLabelLoss, ValueAndGradientAreThoseOfTorchOverAnyMicroBatches) {
 TEST(MultiLabelLoss, GradientIsTheDerivativeOfTheValue) {
   constexpr double kStep = 1e-6;  // central differences: error about kStep^2 plus 1e-16 / kStep, so 1e-10
   for (const MultiLabelCase& c : fixture_cases()) {
-    const at::Tensor logits = loss_logits(kClasses, at::kDouble);
+    const at::Tensor logits = c.logits();
     const at::Tensor direction = at::sin(at::arange(logits.numel(), at::kDouble)).view_as(logits);
     const double up = step(*c.loss, logits + kStep * direction, c.labels, 4).value;
     const double down = step(*c.loss, logits - kStep * direction, c.labels, 4).value;
@@ -107,11 +111,11 @@ TEST(MultiLabelLoss, BlendedTargetsAreTheirBlendOverAnyMicroBatches) {
   const double one = step(*bce, logits, labels, 4).value, other = step(*bce, logits, labels.roll(1, 0), 4).value;
   EXPECT_NEAR(step(*bce, logits, {labels, labels.roll(1, 0), half}, 2).value, 0.25 * one + 0.75 * other, kTolerance);
   for (const MultiLabelCase& c : fixture_cases()) {
-    const StepOutcome same = step(*c.loss, logits, {c.labels, c.labels, half}, 4);
+    const StepOutcome same = step(*c.loss, c.logits(), {c.labels, c.labels, half}, 4);
     EXPECT_NEAR(same.value, c.value, kTolerance) << c.name;
     EXPECT_LT(largest_difference(same.gradient, c.gradient), kTolerance) << c.name;
     const Targets mixed{c.labels, c.labels.roll(1, 0), at::tensor({1.0, 0.75, 0.5, 0.9}, at::kDouble)};
-    const StepOutcome whole = step(*c.loss, logits, mixed, 4), cut = step(*c.loss, logits, mixed, 1);
+    const StepOutcome whole = step(*c.loss, c.logits(), mixed, 4), cut = step(*c.loss, c.logits(), mixed, 1);
     EXPECT_NEAR(whole.value, cut.value, kTolerance) << c.name;
     EXPECT_LT(largest_difference(whole.gradient, cut.gradient), kTolerance) << c.name;
   }
@@ -119,7 +123,7 @@ TEST(MultiLabelLoss, BlendedTargetsAreTheirBlendOverAnyMicroBatches) {
 
 TEST(MultiLabelLoss, BatchWithoutLabelsHasLossAndGradientZero) {
   for (const MultiLabelCase& c : fixture_cases()) {
-    const StepOutcome result = step(*c.loss, loss_logits(kClasses, at::kFloat), at::full_like(c.labels, kIgnoreLabel), 2);
+    const StepOutcome result = step(*c.loss, c.logits(at::kFloat), at::full_like(c.labels, kIgnoreLabel), 2);
     EXPECT_EQ(result.value, 0) << c.name;
     EXPECT_EQ(result.gradient.abs().max().item<double>(), 0) << c.name;
   }
@@ -128,7 +132,7 @@ TEST(MultiLabelLoss, BatchWithoutLabelsHasLossAndGradientZero) {
 TEST(MultiLabelLoss, ExtremeAndHalfPrecisionLogitsGiveFiniteLossAndGradient) {
   for (const MultiLabelCase& c : fixture_cases()) {
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
-      const StepOutcome result = step(*c.loss, loss_logits(kClasses, type) * 1e4, c.labels, 4);
+      const StepOutcome result = step(*c.loss, c.logits(type) * 1e4, c.labels, 4);
       EXPECT_TRUE(std::isfinite(result.value)) << c.name;
       EXPECT_TRUE(result.gradient.isfinite().all().item<bool>()) << c.name;
       EXPECT_EQ(result.gradient.scalar_type(), type);

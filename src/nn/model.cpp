@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.h"
 #include "core/module_path.h"
@@ -70,40 +71,70 @@ void SegmentationModel::init(uint64_t seed) {
   init_layers(*this, LayerInit::kTorch, seed);
 }
 
+SegmentationModel::Part SegmentationModel::find_part(const std::string& part) {
+  std::vector<std::string> names, paths{part};
+  for (const Segment& segment : segments()) {
+    names.push_back(segment.name);
+    if (segment.name == part) paths = segment.parts;
+  }
+  const auto is_inside = [&](const std::string& name) {
+    return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) { return is_part_of(name, path); });
+  };
+  Part found;
+  for (const auto& item : named_parameters()) {
+    if (is_inside(item.key())) found.parameters.push_back(item.value());
+  }
+  for (const auto& item : named_modules("", /*include_self=*/false)) {
+    names.push_back(item.key());
+    if (std::find(paths.begin(), paths.end(), item.key()) != paths.end()) found.modules.push_back(item.value());
+  }
+  if (found.parameters.empty())
+    fail_usage("model.freeze: the model has no part '{}' with weights{}; `tessera models show` prints its parts", part,
+               did_you_mean(part, names));
+  return found;
+}
+
+std::vector<at::Tensor> SegmentationModel::parameters_of(const std::string& part) {
+  return find_part(part).parameters;
+}
+
 void SegmentationModel::freeze(const std::vector<std::string>& parts) {
   if (parts.empty()) return;
   for (const std::string& part : parts) {
-    std::vector<std::string> names, paths{part};
-    for (const Segment& segment : segments()) {
-      names.push_back(segment.name);
-      if (segment.name == part) paths = segment.parts;
-    }
-    bool found = false;
-    const auto is_inside = [&](const std::string& name) {
-      return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) { return is_part_of(name, path); });
-    };
-    for (auto& item : named_parameters()) {
-      if (!is_inside(item.key())) continue;
-      item.value().requires_grad_(false);
-      found = true;
-    }
-    for (const auto& item : named_modules("", /*include_self=*/false)) {
-      names.push_back(item.key());
-      if (std::find(paths.begin(), paths.end(), item.key()) != paths.end()) frozen_.push_back(item.value());
-    }
-    if (!found)
-      fail_usage("model.freeze: the model has no part '{}' with weights{}; `tessera models show` prints its parts", part,
-                 did_you_mean(part, names));
+    Part found = find_part(part);
+    for (at::Tensor& value : found.parameters) value.requires_grad_(false);
+    std::move(found.modules.begin(), found.modules.end(), std::back_inserter(frozen_));
   }
+  check_trains();
+  train(is_training());
+}
+
+void SegmentationModel::rest(const std::vector<std::string>& parts) {
+  for (at::Tensor& value : resting_parameters_) value.requires_grad_(true);
+  resting_parameters_.clear();
+  resting_.clear();
+  for (const std::string& part : parts) {
+    Part found = find_part(part);
+    for (at::Tensor& value : found.parameters) {
+      if (value.requires_grad()) resting_parameters_.push_back(value.requires_grad_(false));
+    }
+    std::move(found.modules.begin(), found.modules.end(), std::back_inserter(resting_));
+  }
+  check_trains();
+  train(is_training());
+}
+
+void SegmentationModel::check_trains() const {
   const auto all = parameters();
   if (std::none_of(all.begin(), all.end(), [](const at::Tensor& value) { return value.requires_grad(); }))
     fail_usage("model.freeze leaves nothing to train; freeze fewer parts");
-  train(is_training());
 }
 
 void SegmentationModel::train(bool on) {
   torch::nn::Module::train(on);
-  for (const auto& part : frozen_) part->eval();
+  for (const auto* parts : {&frozen_, &resting_}) {
+    for (const auto& part : *parts) part->eval();
+  }
 }
 
 bool SegmentationModel::fuses_classifier(const PixelClassifier& classifier) const {

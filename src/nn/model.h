@@ -66,6 +66,9 @@ class SegmentationModel : public torch::nn::Module {
   // Parts, named by their path ("backbone.layer1", "encoder.pos_embed") or as a segment ("decoder0"), that are not trained from
   // now on: their parameters get no gradient, their layers stay in evaluation mode. Throws UsageError for what is not there.
   void freeze(const std::vector<std::string>& parts);
+  // The same for the parts given, until the next call. Parts that are frozen anyway may be among them.
+  void rest(const std::vector<std::string>& parts);
+  std::vector<at::Tensor> parameters_of(const std::string& part);  // throws UsageError where there are none
   void train(bool on = true) override;
 
  protected:
@@ -82,7 +85,15 @@ class SegmentationModel : public torch::nn::Module {
   bool use_fused_classifier_ = false;
   std::once_flag segments_made_;
   std::vector<Segment> segments_;
-  std::vector<std::shared_ptr<torch::nn::Module>> frozen_;
+  struct Part {
+    std::vector<at::Tensor> parameters;
+    std::vector<std::shared_ptr<torch::nn::Module>> modules;
+  };
+  Part find_part(const std::string& part);
+  void check_trains() const;
+
+  std::vector<std::shared_ptr<torch::nn::Module>> frozen_, resting_;
+  std::vector<at::Tensor> resting_parameters_;  // that are trained at other times
 };
 
 using ModelPtr = std::shared_ptr<SegmentationModel>;

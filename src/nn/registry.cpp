@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/experiment.h"
+#include "config/frozen_part.h"
 #include "config/writer.h"
 #include "nn/blocks/dropout.h"
 #include "nn/model.h"
@@ -37,6 +38,17 @@ void check_options(const ModelConfig& config) {
   if (has_group) fail_usage("model {} does not read model.options; its settings are in model.{}", config.name, config.name);
 }
 
+// What is frozen for a part of the run has to be there too.
+void freeze_for_good(SegmentationModel& model, const ModelConfig& config) {
+  std::vector<std::string> parts;
+  for (const std::string& text : config.freeze) {
+    const FrozenPart part = parse_frozen_part(text);
+    model.parameters_of(part.part);  // throws
+    if (part.always()) parts.push_back(part.part);
+  }
+  model.freeze(parts);
+}
+
 }  // namespace
 
 ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t seed) {
@@ -45,7 +57,7 @@ ModelPtr make_model(const ModelConfig& config, const ModelShape& shape, uint64_t
   ModelPtr model = make(config, shape);
   number_random_layers(*model);
   init_weights(*model, config, seed);
-  model->freeze(config.freeze);
+  freeze_for_good(*model, config);
   return model;
 }
 

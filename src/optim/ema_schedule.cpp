@@ -37,7 +37,7 @@ double warmup_weight(int64_t updates_before) {
 
 }  // namespace
 
-EmaStep ema_at(const EmaConfig& config, const Progress& at) {
+AverageStep ema_at(const EmaConfig& config, const Progress& at) {
   const Updates updates = updates_of(config, at);
   if (!config.enabled() || at.step < updates.start) return {};
   if (!updates.due(at.step + 1)) return {.runs = true};

@@ -4,18 +4,13 @@
 
 #include "config/ema_config.h"
 #include "core/progress.h"
+#include "optim/average_step.h"
 
 namespace tessera {
 
-// What the step that begins there does to the moving average of the weights.
-struct EmaStep {
-  bool runs = false;      // the average exists; at the first such step it begins as a copy of the weights before that step
-  double ema_weight = 0;  // of the new parameters in the average after the step; 0: no update is due
-};
-
 // A pure function, so a resumed run needs no state. Updates are due where the number of steps done is a multiple of the
 // interval, as in Composer.
-EmaStep ema_at(const EmaConfig& config, const Progress& at);
+AverageStep ema_at(const EmaConfig& config, const Progress& at);
 
 // The weight that the parameters it began with have in the average by then; 0 before it begins.
 double ema_beginning_left(const EmaConfig& config, const Progress& at);

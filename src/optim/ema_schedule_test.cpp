@@ -9,20 +9,20 @@ namespace {
 
 TEST(EmaSchedule, HalfLifeAndIntervalGiveComposersSmoothing) {
   EmaConfig config{.half_life = Duration::batches(1000), .update_interval = Duration::batches(10), .start = {}};
-  EXPECT_EQ(ema_at(config, {8, 5000, 100}).ema_weight, 0);
-  EXPECT_NEAR(1 - ema_at(config, {9, 5000, 100}).ema_weight, 0.993092, 5e-7);
-  EXPECT_EQ(ema_at(config, {10, 5000, 100}).ema_weight, 0);
+  EXPECT_EQ(ema_at(config, {8, 5000, 100}).weight, 0);
+  EXPECT_NEAR(1 - ema_at(config, {9, 5000, 100}).weight, 0.993092, 5e-7);
+  EXPECT_EQ(ema_at(config, {10, 5000, 100}).weight, 0);
   config = {.half_life = Duration::epochs(20), .update_interval = Duration::batches(1), .start = {}};  // 2000 batches
-  EXPECT_NEAR(1 - ema_at(config, {0, 5000, 100}).ema_weight, 0.999653, 5e-7);
+  EXPECT_NEAR(1 - ema_at(config, {0, 5000, 100}).weight, 0.999653, 5e-7);
 }
 
 TEST(EmaSchedule, BeginsWhereAskedAndKeepsTheBeat) {
   const EmaConfig config{
       .half_life = {}, .smoothing = 0.75, .update_interval = Duration::batches(4), .start = Duration::share(0.5)};
   for (int64_t step = 0; step < 20; ++step) {
-    const EmaStep now = ema_at(config, {step, 20, 5});
+    const AverageStep now = ema_at(config, {step, 20, 5});
     EXPECT_EQ(now.runs, step >= 10) << step;
-    EXPECT_EQ(now.ema_weight, step == 11 || step == 15 || step == 19 ? 0.25 : 0) << step;
+    EXPECT_EQ(now.weight, step == 11 || step == 15 || step == 19 ? 0.25 : 0) << step;
   }
 }
 
@@ -37,9 +37,9 @@ TEST(EmaSchedule, WarmupIsThatOfTensorFlow) {
   double own = 5, reference = 5, updates = 0;
   for (int64_t step = 0; step < 400; ++step) {
     const double weight = static_cast<double>(step) + 1;
-    const EmaStep now = ema_at(config, {step, 400, 10});
+    const AverageStep now = ema_at(config, {step, 400, 10});
     EXPECT_EQ(now.runs, step >= 5);
-    own += now.ema_weight * (weight - own);
+    own += now.weight * (weight - own);
     if (step < 5 || (step + 1) % 2 != 0) continue;
     const double decay = std::min(0.9, (1 + updates) / (10 + updates));
     reference = decay * reference + (1 - decay) * weight;
@@ -58,7 +58,7 @@ TEST(EmaSchedule, WhatIsLeftOfTheBeginningIsTheProductOfWhatUpdatesKeep) {
     EXPECT_EQ(ema_beginning_left(config, {10, 1000, 10}), 0);
     double left = 1;
     for (int64_t step = 10; step < 1000; ++step) {
-      left *= 1 - ema_at(config, {step, 1000, 10}).ema_weight;
+      left *= 1 - ema_at(config, {step, 1000, 10}).weight;
       EXPECT_NEAR(ema_beginning_left(config, {step + 1, 1000, 10}), left, 1e-12) << step;
     }
   }

@@ -37,7 +37,8 @@ void check_options(const OptimizerConfig& config) {
 
 RangeRates rates_of(const ParamRange& range, OptimizerType type, const LrRange& lr) {
   const LrRange own = lr.of_group(range.lr_multiplier);
-  RangeRates rates{.lr_scale = range.lr_multiplier, .final_lr = own.final_lr};
+  RangeRates rates{
+      .lr_scale = range.lr_multiplier, .final_lr = own.final_lr, .begun_after = static_cast<double>(range.begun_after)};
   switch (type) {
     case OptimizerType::kLars:
     case OptimizerType::kLamb: rates.use_trust_ratio = range.use_trust_ratio; [[fallthrough]];
@@ -65,28 +66,38 @@ Optimizer::Optimizer(const OptimizerConfig& config, const LrRange& lr, const std
                      const at::Tensor& arena, bool fused)
     : config_(config),
       lr_(lr),
-      ranges_(make_ranges(spans, config)),
       empty_(at::empty({0}, arena.options().requires_grad(false))),
       numel_(arena.numel()),
       fused_(fused && use_fused(arena)) {
   check_options(config);
   TSR_CHECK(arena.scalar_type() == at::kFloat || arena.scalar_type() == at::kDouble,
             "expected parameters of float32 or float64, got {}", toString(arena.scalar_type()));
-  TSR_CHECK(ranges_.empty() || ranges_.back().end <= numel_, "parameters end at {}, their arena at {}", ranges_.back().end,
-            numel_);
-  std::vector<std::pair<int64_t, int64_t>> bounds;
-  for (const ParamRange& range : ranges_) {
-    bounds.emplace_back(range.begin, range.end);
-    rates_.push_back(rates_of(range, config.type, lr));
-  }
-  table_ = make_range_table(bounds, rates_, arena.device());
   const auto add_state = [&](const char* name) { state_.emplace_back(name, at::zeros({numel_}, empty_.options())); };
   if (has_momentum(config.type)) {
     if (config.momentum > 0 || !is_sgd(config.type)) add_state("momentum");
-    return;
+  } else {
+    add_state("exp_avg");
+    if (has_moments(config.type)) add_state("exp_avg_sq");
   }
-  add_state("exp_avg");
-  if (has_moments(config.type)) add_state("exp_avg_sq");
+  set_spans(spans);
+}
+
+void Optimizer::set_spans(const std::vector<ParamSpan>& spans) {
+  const c10::NoGradGuard no_grad;
+  ranges_ = make_ranges(spans, config_);
+  TSR_CHECK(ranges_.empty() || ranges_.back().end <= numel_, "parameters end at {}, their arena at {}", ranges_.back().end,
+            numel_);
+  std::vector<std::pair<int64_t, int64_t>> bounds;
+  rates_.clear();
+  for (const ParamRange& range : ranges_) {
+    bounds.emplace_back(range.begin, range.end);
+    rates_.push_back(rates_of(range, config_.type, lr_));
+  }
+  table_ = make_range_table(bounds, rates_, empty_.device());
+  for (const ParamSpan& span : spans) {
+    if (!span.at_rest) continue;
+    for (const auto& entry : state_) entry.second.narrow(0, span.offset, span.numel).zero_();
+  }
 }
 
 UpdateRule Optimizer::rule() const {

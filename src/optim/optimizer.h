@@ -35,6 +35,10 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, const LrRange& lr, const std::vector<ParamSpan>& spans, const at::Tensor& arena,
             bool fused = true);
 
+  // The same spans, of which others may be at rest now. The state of those that are is 0 from then on: what trains again begins
+  // as if it had just been added.
+  void set_spans(const std::vector<ParamSpan>& spans);
+
   // params, grads: contiguous, of the length and type of the arena it was made for. lr: of this step, see lr_point_at.
   // momentum: replaces momentum (adam, lamb, lion: beta 1) in this step, see momentum_at.
   void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum = std::nullopt,

@@ -104,6 +104,40 @@ TEST(Optimizer, DecoupledDecayDoesNotDependOnTheSizeOfTheFullRate) {
   }
 }
 
+// The head is left alone for four steps; from then on it goes the way of an optimizer that begins there, while the others never
+// notice.
+TEST(Optimizer, WhatRestsStandsStillAndThenBeginsAsIfJustAdded) {
+  for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kDecoupledSgd, OptimizerType::kAdam,
+                                   OptimizerType::kAdamW, OptimizerType::kLamb, OptimizerType::kLars, OptimizerType::kLion}) {
+    for (const bool fused : {true, false}) {
+      OptimizerConfig config;
+      config.type = type;
+      config.weight_decay = 0.05;
+      const LrRange lr{0.02};
+      at::Tensor params = initial(at::kDouble), others = params.clone(), alone = params.clone();
+      Optimizer optimizer(config, lr, kSpans, params, fused), all(config, lr, kSpans, params, fused),
+          later(config, lr, {kSpans[2]}, params, fused);
+      std::vector<ParamSpan> spans = kSpans;
+      spans[2].at_rest = true;
+      optimizer.set_spans(spans);
+      for (int64_t step = 0; step < 10; ++step) {
+        if (step == 4) {
+          spans[2].at_rest = false;
+          spans[2].begun_after = 4;
+          optimizer.set_spans(spans);
+        }
+        at::Tensor grads = gradient(step, at::kDouble);
+        all.step(others, grads, {});
+        if (step >= 4) later.step(alone, grads, {});
+        if (step < 4) grads.slice(0, 8).zero_();
+        optimizer.step(params, grads, {});
+        EXPECT_TRUE(params.slice(0, 0, 8).equal(others.slice(0, 0, 8))) << name_of(type) << " step " << step;
+        EXPECT_LT((params - alone).slice(0, 8).abs().max().item<double>(), 1e-15) << name_of(type) << " step " << step;
+      }
+    }
+  }
+}
+
 TEST(Optimizer, WhatHasNoLearningRateStandsStill) {
   for (const OptimizerType type : kAllTypes) {
     OptimizerConfig config;

@@ -40,11 +40,15 @@ std::vector<ParamRange> make_ranges(const std::vector<ParamSpan>& spans, const O
               span.numel, end);
     end = span.offset + span.numel;
     const bool decays = config.decay_norm_and_bias || !span.is_norm_or_bias;
-    const double multiplier = (span.is_head ? config.head_lr_multiplier : 1.0) * part_multiplier(span.name, config) *
-                              std::pow(config.layer_decay, static_cast<double>(span.layers_above));
-    const ParamRange range{span.offset, end, multiplier, decays ? config.weight_decay : 0.0, by_tensor && decays};
+    const double multiplier = span.at_rest
+                                  ? 0.0
+                                  : (span.is_head ? config.head_lr_multiplier : 1.0) * part_multiplier(span.name, config) *
+                                        std::pow(config.layer_decay, static_cast<double>(span.layers_above));
+    const ParamRange range{span.offset,         end,
+                           multiplier,          decays && !span.at_rest ? config.weight_decay : 0.0,
+                           by_tensor && decays, span.begun_after};
     const bool joins = !by_tensor && !ranges.empty() && ranges.back().lr_multiplier == range.lr_multiplier &&
-                       ranges.back().weight_decay == range.weight_decay;
+                       ranges.back().weight_decay == range.weight_decay && ranges.back().begun_after == range.begun_after;
     if (joins) {
       ranges.back().end = end;
     } else {

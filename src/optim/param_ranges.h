@@ -15,6 +15,8 @@ struct ParamSpan {
   bool is_norm_or_bias = false;
   bool is_head = false;      // not of the backbone
   int64_t layers_above = 0;  // how far below the head it is, for layer-wise learning rates
+  bool at_rest = false;      // is not trained at present: its weights stay, its gradients are 0
+  int64_t begun_after = 0;   // steps of the run before it was trained, where it was at rest until then
 };
 
 // A stretch of the arena whose values are all updated alike.
@@ -24,6 +26,7 @@ struct ParamRange {
   double lr_multiplier = 1;
   double weight_decay = 0;
   bool use_trust_ratio = false;  // lamb, lars: lengths go by those of its weights
+  int64_t begun_after = 0;       // see ParamSpan
   friend bool operator==(const ParamRange&, const ParamRange&) = default;
 };
 

@@ -28,7 +28,8 @@ at::Tensor denominator(const RangeViews& v, const StepNumbers& numbers) {
   return v.state[1].sqrt().div_(numbers.second_bias).add_(numbers.eps);
 }
 
-at::Tensor lamb_update(const RangeViews& v, const RangeRates& rates, const StepNumbers& numbers) {
+at::Tensor lamb_update(const RangeViews& v, const RangeRates& rates, const StepNumbers& step) {
+  const StepNumbers numbers = with_own_biases(step, rates);
   return (v.state[0] / numbers.first_bias).div_(denominator(v, numbers)).add_(v.w, rates.l2_decay);
 }
 
@@ -44,8 +45,8 @@ at::Tensor ratio_of(const at::Tensor& norms, const RangeRates& rates, UpdateRule
 }
 
 // trust: lars's ratio, else undefined.
-void update_range(RangeViews& v, const RangeRates& rates, UpdateRule rule, const StepNumbers& numbers,
-                  const at::Tensor& trust) {
+void update_range(RangeViews& v, const RangeRates& rates, UpdateRule rule, const StepNumbers& step, const at::Tensor& trust) {
+  const StepNumbers numbers = with_own_biases(step, rates);
   if (rates.l2_decay != 0) v.d = v.d.add(v.w, rates.l2_decay);
   if (trust.defined()) v.d = v.d * trust;
   const double lr = range_lr(numbers, rates) / numbers.first_bias, keep = 1 - range_decay(numbers, rates);

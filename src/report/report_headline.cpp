@@ -90,7 +90,7 @@ std::string headline_status(const ReportInput& input) {
   const std::string status = run_status(input.history);
   const char* kind = "open";
   if (status == "done" || status == "completed" || status == "finished") kind = "good";
-  if (status == "failed" || status == "error") kind = "bad";
+  if (status == "failed" || status == "error" || status == "diverged" || status == "out of memory") kind = "bad";
   return fmt::format("<span class=\"pill {}\">{}</span>", kind, escape_html(status));
 }
 

@@ -81,26 +81,6 @@ ClassEntry read_class(const json& entry) {
   return found;
 }
 
-EvalPoint read_eval(const json& line) {
-  EvalPoint point;
-  point.step = integer(line, "step", 0);
-  point.epoch = number(line, "epoch");
-  if (const auto metrics = line.find("metrics"); metrics != line.end() && metrics->is_object()) {
-    for (const auto& [name, value] : metrics->items()) {
-      point.metrics[name] = value.is_number() ? value.get<double>() : kNoValue;
-    }
-  }
-  for (const json& entry : list(line, "per_class")) {
-    if (!entry.is_object()) continue;
-    point.per_class.push_back(read_class(entry));
-    for (const auto& [name, value] : entry.items()) {
-      if (value.is_number()) point.class_metrics[name + "/" + point.per_class.back().name] = value.get<double>();
-    }
-  }
-  point.confusion = read_confusion(list(line, "confusion"));
-  return point;
-}
-
 void go_back_to(int64_t step, RunHistory& history) {
   const auto beyond = [step](const auto& point) { return point.step > step; };
   history.superseded_lines += static_cast<int64_t>(std::erase_if(history.train, beyond));
@@ -123,7 +103,7 @@ bool add_line(std::string_view raw, RunHistory& history, double& last_time) {
   if (type == "train") {
     history.train.push_back(read_train(line));
   } else if (type == "eval") {
-    history.eval.push_back(read_eval(line));
+    history.eval.push_back(eval_point(line));
   } else if (type == "bad_sample") {
     history.bad_samples.push_back({text(line, "id"), text(line, "reason"), text(line, "replaced_by")});
   } else {
@@ -137,6 +117,26 @@ bool add_line(std::string_view raw, RunHistory& history, double& last_time) {
 }
 
 }  // namespace
+
+EvalPoint eval_point(const json& line) {
+  EvalPoint point;
+  point.step = integer(line, "step", 0);
+  point.epoch = number(line, "epoch");
+  if (const auto metrics = line.find("metrics"); metrics != line.end() && metrics->is_object()) {
+    for (const auto& [name, value] : metrics->items()) {
+      point.metrics[name] = value.is_number() ? value.get<double>() : kNoValue;
+    }
+  }
+  for (const json& entry : list(line, "per_class")) {
+    if (!entry.is_object()) continue;
+    point.per_class.push_back(read_class(entry));
+    for (const auto& [name, value] : entry.items()) {
+      if (value.is_number()) point.class_metrics[name + "/" + point.per_class.back().name] = value.get<double>();
+    }
+  }
+  point.confusion = read_confusion(list(line, "confusion"));
+  return point;
+}
 
 double EvalPoint::metric(const std::string& name) const {
   const auto& values = name.find('/') == std::string::npos ? metrics : class_metrics;

@@ -86,6 +86,9 @@ struct RunHistory {
   int64_t superseded_lines = 0;          // train and eval lines dropped because of a resume
 };
 
+// The point of a line of type "eval".
+EvalPoint eval_point(const nlohmann::json& line);
+
 // Throws Error when the file cannot be read; a broken line is only counted.
 RunHistory read_run_log(const std::filesystem::path& path);
 

@@ -23,7 +23,7 @@ namespace tessera {
 //   guard       step action (left out, gone back, stopped, spike) text place samples[] loss grad_norm back_to (lines before it
 //               with a greater step no longer count)
 //   resume      step: lines before it with a greater step no longer count; the killed session had gone past its checkpoint
-//   end         status seconds
+//   end         status (done, stopped early, paused, stopped ...; failed, or why: diverged, out of memory) seconds
 //
 // Shares and scores are fractions (0.43), not percent. Every field may be absent. Secrets are left out (core/secrets.h).
 

@@ -22,10 +22,6 @@ constexpr const char* kFetched = ".fetched";
 constexpr const char* kDraft = ".writing-";  // as checkpoints are called until they are whole
 constexpr std::chrono::seconds kPatienceOfTheEnd{60};
 
-BucketSettings settings_for(const Place& place) {
-  return place.kind == PlaceKind::kGoogle ? google_settings(settings_of_user()) : s3_settings(settings_of_user());
-}
-
 Place bucket_place(const std::string& url) {
   Place place = parse_place(url);
   TSR_CHECK_USAGE(place.kind == PlaceKind::kS3 || place.kind == PlaceKind::kGoogle,

@@ -24,8 +24,8 @@ HttpReply ObjectService::send(const HttpRequest& request, const std::string& wha
 
 std::shared_ptr<ObjectService> open_object_service(const Place& place, const TransferConfig& config) {
   switch (place.kind) {
-    case PlaceKind::kS3: return std::make_shared<S3Bucket>(place, s3_settings(settings_of_user()), config);
-    case PlaceKind::kGoogle: return std::make_shared<S3Bucket>(place, google_settings(settings_of_user()), config);
+    case PlaceKind::kS3:
+    case PlaceKind::kGoogle: return std::make_shared<S3Bucket>(place, settings_for(place), config);
     case PlaceKind::kWeb: return std::make_shared<WebFolder>(place, config);
     case PlaceKind::kFolder: break;
   }

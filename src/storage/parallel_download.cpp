@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr int kTries = 5;            // of a part that does not get on
 constexpr auto kFirstPause = 500ms;  // doubled after each
-constexpr long kWhole = 200, kPart = 206;
+constexpr long kWholeFile = 200, kPartOfFile = 206;
 constexpr auto kSilence = 60s;
 constexpr double kGigabyte = 1e9;
 
@@ -40,10 +40,11 @@ struct Probe {
 };
 
 Probe probe(HttpClient& client, const std::string& url) {
-  const HttpReply reply = client.send({.url = url, .headers = {"Range: bytes=0-0"}, .follow_redirects = true},
-                                      [](const HttpReply& head, std::span<const uint8_t>) { return head.status == kPart; });
+  const HttpReply reply =
+      client.send({.url = url, .headers = {"Range: bytes=0-0"}, .follow_redirects = true},
+                  [](const HttpReply& head, std::span<const uint8_t>) { return head.status == kPartOfFile; });
   const std::optional<ContentRange> range = reply.range();
-  if (!reply.ok() || reply.status != kPart || !range) return {};
+  if (!reply.ok() || reply.status != kPartOfFile || !range) return {};
   Probe found{.mark = reply.mark(), .total = range->whole};
   found.gives_parts = range->first == 0 && range->last == 0 && found.total > 0 && !found.mark.empty();
   return found;
@@ -120,8 +121,8 @@ class PartTransfer {
 
   bool begin(const HttpReply& head) {
     const ContentRange range = head.range().value_or(ContentRange{});
-    begun_ = head.status == kPart && range.first == here_ && range.last == end_ - 1 && range.whole == work_.total;
-    other_file_ = !begun_ && (head.status == kWhole || head.status == kPart);
+    begun_ = head.status == kPartOfFile && range.first == here_ && range.last == end_ - 1 && range.whole == work_.total;
+    other_file_ = !begun_ && (head.status == kWholeFile || head.status == kPartOfFile);
     return begun_;
   }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/memory_limit.h"
+
 namespace tessera {
 namespace {
 
@@ -30,7 +32,7 @@ bool mostly_there(const void* mapping, size_t size) {
 }  // namespace
 
 void read_through(int file, const void* mapping, size_t size) {
-  const size_t memory = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
+  const auto memory = static_cast<size_t>(memory_limit());
   if (size < kSmallest || size > memory / 2 || mostly_there(mapping, size)) return;
   std::vector<char> buffer(kBuffer);
   // A failed read is not this function's to report: the mapping shows what there is.

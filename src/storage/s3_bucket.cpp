@@ -31,6 +31,10 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
 
 }  // namespace
 
+BucketSettings settings_for(const Place& place) {
+  return place.kind == PlaceKind::kGoogle ? google_settings(settings_of_user()) : s3_settings(settings_of_user());
+}
+
 S3Bucket::S3Bucket(const Place& place, BucketSettings settings, const TransferConfig& config)
     : place_(place),
       settings_(std::move(settings)),

@@ -6,6 +6,9 @@
 
 namespace tessera {
 
+// Of the user, for a place of that kind.
+BucketSettings settings_for(const Place& place);
+
 // Objects of a bucket below a prefix, through the S3 protocol: Amazon's, Google's, MinIO's. A custom endpoint is asked with the
 // bucket in the path, Amazon with the bucket in the host's name.
 class S3Bucket : public ObjectService {

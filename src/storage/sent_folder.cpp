@@ -17,10 +17,6 @@ namespace {
 
 constexpr int kConnections = 4;
 
-BucketSettings settings_for(const Place& place) {
-  return place.kind == PlaceKind::kGoogle ? google_settings(settings_of_user()) : s3_settings(settings_of_user());
-}
-
 }  // namespace
 
 SentFolder::SentFolder(const std::string& url, const std::string& what) : place_(parse_place(url)) {

@@ -29,7 +29,7 @@ TEST(LrRange, FindsTheSlopeAndTheMinimum) {
   EXPECT_LT(test.size(), 141U);  // it did not go to the end
   const LrRangeCurve range = test.result();
   EXPECT_TRUE(range.falls);
-  EXPECT_NEAR(std::log10(range.minimum), -2, 0.35);
+  EXPECT_NEAR(std::log10(range.minimum), -2, 0.5);  // the steep side beyond lifts what is near it
   EXPECT_DOUBLE_EQ(range.tenth_of_minimum, range.minimum / 10);
   EXPECT_NEAR(std::log10(range.steepest), -3.9, 0.5);  // the parabola is steepest where it begins
 }

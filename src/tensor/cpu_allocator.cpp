@@ -2,6 +2,7 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include <map>
 #include <mutex>
 #include <vector>
+
+#include "core/memory_limit.h"
 
 namespace tessera {
 namespace {
@@ -90,7 +93,28 @@ class CachingAllocator final : public c10::Allocator {
     return data;
   }
 
+  // Where a control group limits the memory, the system does not refuse what is beyond it but ends the process. So large
+  // requests that would come near are refused here; then less is computed at a time. What was taken and not yet written to does
+  // not show in the group's numbers: it is added to what was there at first.
+  bool has_room(size_t capacity) {
+    constexpr int64_t kReserve = 20;  // one part of so many is for threads, small blocks and the C library
+    if (!group_.limited()) return true;
+    const auto own = static_cast<int64_t>(in_use_.load() + cached_bytes());
+    const int64_t used = group_.used();
+    std::call_once(beside_known_, [&] { beside_ = std::max<int64_t>(0, used - own); });
+    return std::max(used, beside_ + own) + static_cast<int64_t>(capacity) <= group_.limit() - group_.limit() / kReserve;
+  }
+
+  void check_room(size_t capacity) {
+    if (capacity < kHugePage || has_room(capacity)) return;
+    flush();
+    ::malloc_trim(0);
+    TORCH_CHECK_WITH(OutOfMemoryError, has_room(capacity), "not enough memory: tried to allocate ", capacity,
+                     " bytes, and the limit of this process's control group is near");
+  }
+
   void* take_new(size_t capacity) {
+    check_room(capacity);
     const size_t total = capacity + kAlignment;
     const size_t alignment = capacity >= kHugePage ? kHugePage : kAlignment;
     void* block = nullptr;
@@ -138,6 +162,9 @@ class CachingAllocator final : public c10::Allocator {
   }
 
   const size_t max_cached_;
+  const GroupMemory group_ = GroupMemory::of_process();
+  std::once_flag beside_known_;
+  int64_t beside_ = 0;  // what was in use beside tensors at the first large request
   std::atomic<size_t> in_use_ = 0, peak_ = 0;
   std::mutex mutex_;
   std::map<size_t, std::vector<void*>> free_;
@@ -149,7 +176,7 @@ class CachingAllocator final : public c10::Allocator {
 void install_cpu_allocator(size_t max_cached_bytes) {
   if (CachingAllocator::instance() != nullptr) return;
   if (max_cached_bytes == 0) {
-    max_cached_bytes = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) / 8;
+    max_cached_bytes = static_cast<size_t>(memory_limit()) / 8;
   }
   // Never destroyed: tensors in static storage may outlive main.
   CachingAllocator::instance() = new CachingAllocator(max_cached_bytes);

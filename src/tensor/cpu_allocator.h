@@ -17,8 +17,8 @@ size_t cpu_allocator_cached_bytes();
 // Gives what is kept back to the system.
 void empty_cpu_cache();
 
-// For tests: the n-th request of this thread from now on, counted from 0, finds no memory; -1: all do. Returns how many requests
-// this thread has made since the last call. Nothing happens where the allocator is not installed.
+// For tests: the n-th request of this thread from now on, counted from 0, finds no memory; -1: all do. Returns how many
+// requests this thread has made since the last call. Nothing happens where the allocator is not installed.
 int64_t fail_cpu_request(int64_t n);
 
 // Bytes of tensors on the CPU that `work` needed at its peak, on top of what there was; those of other threads count too.

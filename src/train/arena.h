@@ -24,6 +24,7 @@ class Arena {
   at::Tensor& grads() { return grads_; }
   at::Tensor& buffers() { return buffers_; }
   const std::vector<ParamSpan>& spans() const { return spans_; }
+  std::vector<ParamSpan>& spans() { return spans_; }
   // The model's parameters and buffers become views of these, which have the lengths of the arena's own; gradients stay.
   void point_to(const at::Tensor& params, const at::Tensor& buffers);
   std::vector<GradientPlace> places() const;  // the parameters themselves, as the exchange of gradients wants them

@@ -9,18 +9,10 @@
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "infer/too_large.h"
+#include "train/rank_norm_exchange.h"
 
 namespace tessera {
 namespace {
-
-class RankNormExchange : public NormExchange {
- public:
-  explicit RankNormExchange(Communicator& communicator) : communicator_(communicator) {}
-  void sum(at::Tensor& statistics) override { communicator_.sum(statistics); }
-
- private:
-  Communicator& communicator_;
-};
 
 RecordedPass::Record recorder_of(const TrainConfig& config, at::Device device, const World& world) {
   return config.cuda_graph && device.is_cuda() && world.alone() ? cuda_plugin()->record : nullptr;
@@ -46,14 +38,17 @@ GradientComputation::GradientComputation(const Experiment& experiment, Segmentat
                    : std::make_unique<GradientReducer>(world.gradients, arena.places(), arena.grads(), experiment.dist)),
       forward_(experiment, model, loss, device, norm_exchange_.get(), running_stats_.get(), trace),
       recorded_(arena.params().device(), recorder_of(experiment.train, device, world)),
-      micro_batch_(experiment.train.micro_batch.samples) {
+      pass_size_(experiment.train.micro_batch, plan.unit()) {
   if (reducer_)
     reducer_->before_send([this](int64_t begin, int64_t end) { working_.collect(begin, end, /*add=*/!first_pass_); });
 }
 
-at::Tensor GradientComputation::compute(const StepInputs& inputs) {
+at::Tensor GradientComputation::compute(const StepInputs& inputs, const GradientUse& use) {
+  use_ = use;
   saved_buffers_.reset();
+  if (use.begins_step) step_buffers_.reset();
   saved_buffers_ = arena_.buffers().clone();
+  if (use.begins_step) step_buffers_ = saved_buffers_;
   if (running_stats_) running_stats_->begin(plan_.own().units);
   const bool needs_sums = loss_.needs_prediction_sums();
   LossContexts contexts(inputs.labels);
@@ -64,11 +59,12 @@ at::Tensor GradientComputation::compute(const StepInputs& inputs) {
   }
   at::Tensor total;
   with_retries(inputs.step, [&] {
-    if (needs_sums && world_.alone() && !plan_.one_pass_everywhere(micro_batch_))
+    if (needs_sums && world_.alone() && !plan_.one_pass_everywhere(micro_batch()))
       contexts = with_prediction_sums(inputs, nullptr);
     total = run_passes(inputs, contexts, std::exchange(first_output, std::nullopt));
   });
-  if (reducer_) reducer_->send_rest();
+  if (reducer_ && use_.exchanges) reducer_->send_rest();
+  pass_size_.fitted();
   return total;
 }
 
@@ -81,13 +77,21 @@ void GradientComputation::give_up() {
 }
 
 at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
-  if (!reducer_) return loss;
+  const at::Tensor total = reducer_ ? sum_over_ranks(loss) : loss;
+  const at::NoGradGuard no_grad;
+  if (!use_.begins_step) arena_.buffers().copy_(saved_buffers_);
+  return total;
+}
+
+at::Tensor GradientComputation::sum_over_ranks(const at::Tensor& loss) {
   const ProfiledPart part("reduce");
-  const double begin = StepTrace::now();
-  reducer_->finish();
-  trace_.add("wait", "wait", begin, StepTrace::now());
-  for (const BucketTimes& bucket : reducer_->times()) {
-    if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+  if (use_.exchanges) {
+    const double begin = StepTrace::now();
+    reducer_->finish();
+    trace_.add("wait", "wait", begin, StepTrace::now());
+    for (const BucketTimes& bucket : reducer_->times()) {
+      if (bucket.done > 0) trace_.add("reduce", "reduce", bucket.sent, bucket.done);
+    }
   }
   running_stats_->sum(loss);
   return make_with_kept_memory([&] {
@@ -100,14 +104,15 @@ at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
 void GradientComputation::keep_statistics(const at::Tensor& clip_factor) {
   const at::NoGradGuard no_grad;
   at::Tensor& buffers = arena_.buffers();
-  if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, saved_buffers_);
+  if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, step_buffers_);
 }
 
-void GradientComputation::repeat_forward(const StepInputs& inputs, const std::function<void(const Pass&, const at::Tensor& pixels)>& begins) {
+void GradientComputation::repeat_forward(const StepInputs& inputs,
+                                         const std::function<void(const Pass&, const at::Tensor& pixels)>& begins) {
   const at::NoGradGuard no_grad;
   saved_buffers_ = arena_.buffers().clone();
   const LossContexts contexts(inputs.labels);
-  for (const Pass& pass : plan_.own().passes(micro_batch_)) {
+  for (const Pass& pass : plan_.own().passes(micro_batch())) {
     const PassInputs some = forward_.inputs(inputs, pass, contexts);
     begins(pass, some.pixels);
     forward_.output(some, pass, /*keeps_statistics=*/false);
@@ -119,8 +124,8 @@ void GradientComputation::repeat_forward(const StepInputs& inputs, const std::fu
 // must not count.
 LossContexts GradientComputation::with_prediction_sums(const StepInputs& inputs, std::optional<ModelOutput>* only_output) {
   LossContexts contexts(inputs.labels);
-  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
-  if (plan_.one_pass_everywhere(micro_batch_)) {
+  const std::vector<Pass> passes = plan_.own().passes(micro_batch());
+  if (plan_.one_pass_everywhere(micro_batch())) {
     const PassInputs all = forward_.inputs(inputs, passes[0], contexts);
     *only_output = forward_.output(all, passes[0], /*keeps_statistics=*/true);
     contexts.add_predictions(loss_, **only_output, all.targets);
@@ -137,7 +142,7 @@ LossContexts GradientComputation::with_prediction_sums(const StepInputs& inputs,
 
 at::Tensor GradientComputation::run_passes(const StepInputs& inputs, const LossContexts& contexts,
                                            std::optional<ModelOutput> first_output) {
-  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
+  const std::vector<Pass> passes = plan_.own().passes(micro_batch());
   if (passes.size() == 1 && !reducer_) return run_only_pass(inputs, passes[0], contexts);
   working_.forget();
   arena_.grads().zero_();  // for parameters that a loss does not reach
@@ -148,7 +153,7 @@ at::Tensor GradientComputation::run_passes(const StepInputs& inputs, const LossC
         first_output ? *std::exchange(first_output, std::nullopt) : forward_.output(some, passes[i], /*keeps_statistics=*/true);
     const at::Tensor loss = forward_.loss(output, some);
     first_pass_ = i == 0;
-    if (reducer_ && i + 1 == passes.size()) reducer_->arm();
+    if (reducer_ && use_.exchanges && i + 1 == passes.size()) reducer_->arm();
     backward(loss);
     working_.collect(/*add=*/!first_pass_);
     total = total + loss.detach();
@@ -191,22 +196,18 @@ void GradientComputation::with_retries(int64_t step, const std::function<void()>
       arena_.buffers().copy_(saved_buffers_);
       if (running_stats_) running_stats_->begin(plan_.own().units);
       if (!shrink()) throw;
-      log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch_);
+      log_warn("{} at step {}: nothing is lost, going on with micro-batches of {}", why, step, micro_batch());
     }
   }
 }
 
-// False where what is left must stay together.
 bool GradientComputation::shrink() {
   recorded_.forget();
   release_kept_memory();
   if (plan_.spread()) return false;  // the others are in these passes too
-  const std::vector<Pass> passes = plan_.own().passes(micro_batch_);
   int64_t largest = 0;
-  for (const Pass& pass : passes) largest = std::max(largest, pass.end - pass.begin);
-  const int64_t units = (largest + plan_.unit() - 1) / plan_.unit();
-  micro_batch_ = (units + 1) / 2 * plan_.unit();
-  return plan_.own().passes(micro_batch_).size() > passes.size();
+  for (const Pass& pass : plan_.own().passes(micro_batch())) largest = std::max(largest, pass.end - pass.begin);
+  return pass_size_.shrink(largest);
 }
 
 }  // namespace tessera

@@ -56,6 +56,8 @@ Outcome train(const std::vector<std::string>& overrides, int ranks, bool sharded
       drop_labels(batch);
       loss = step.run(batch, {i, kSteps, 2}).loss;
     }
+    if (const int64_t batches = e.train.precise_bn.batches.value_or(0); batches > 0)
+      step.measure_statistics([&] { return loader.next(); }, batches, {kSteps, kSteps, 2}, step.arena().buffers());
     at::Tensor average = at::empty({0}, at::kDouble);
     for (const auto& [name, value] : step.average().state()) average = at::cat({average, value.flatten().to(at::kDouble)});
     const std::lock_guard lock(mutex);
@@ -183,6 +185,38 @@ TEST(Invariance, MovingAverage) {
   EXPECT_GT(with.average.numel(), with.buffers.numel());
   EXPECT_EQ(without.average.numel(), 0);
   EXPECT_TRUE(with.params.equal(without.params));  // training does not see it
+}
+
+// The gradient that shows the way uphill is that of the global batch: its norm is taken after the ranks' parts are added.
+TEST(Invariance, SharpnessAware) {
+  const std::vector<std::string> sam{"loss.type=ce_dice", "train.sam.rho=0.2", "train.sam.interval=2",
+                                     "train.ema.smoothing=0.9"};
+  for (const auto& [units, micro_batches] :
+       {std::pair<std::string, std::vector<int>>{"train.norm_group=2", {2, 4}}, {"train.norm_group=8", {8}}}) {
+    std::vector<std::string> experiment{units};
+    experiment.insert(experiment.end(), sam.begin(), sam.end());
+    expect_invariant(experiment, micro_batches);
+  }
+}
+
+// The plain average with its rate, and statistics measured anew for the weights that are there at the end.
+TEST(Invariance, WeightsAveragedAndStatisticsMeasured) {
+  for (const auto& [units, micro_batches] :
+       {std::pair<std::string, std::vector<int>>{"train.norm_group=2", {2, 4}}, {"train.norm_group=8", {8}}})
+    expect_invariant({units, "loss.type=ce", "train.swa.start=0.5dur", "train.swa.update_interval=3ba", "train.swa.lr=0.01",
+                      "train.precise_bn.batches=3"},
+                     micro_batches);
+}
+
+// Images of several sizes, mixed, and parts that begin and end to be trained.
+TEST(Invariance, ImagesThatGrowAndPartsAtRest) {
+  for (const char* mode : {"resize", "crop"})
+    expect_invariant({"train.norm_group=2", "loss.type=ce_dice", "optimizer.type=adamw",
+                      fmt::format("train.progressive_resizing={{initial_scale: 0.5, delay_fraction: 0.2, mode: {}}}", mode),
+                      "train.mixup.alpha=0.4", "train.mixup.probability=0.5", "train.cutmix.alpha=1",
+                      "train.cutmix.probability=0.4", "model.freeze=['down0 until 4ba', 'classifier from 6ep']",
+                      "train.layer_freezing={level: 0.7, start: 0.4dur}", "train.ema.smoothing=0.8"},
+                     {2, 4});
 }
 
 // What is divided by all pixels, also the ignored ones of other ranks; and rates that differ by group all the way.

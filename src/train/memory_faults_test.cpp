@@ -37,7 +37,7 @@ struct Fault {
 };
 
 struct Outcome {
-  at::Tensor state;  // weights, statistics, optimizer and average of the first rank, one behind another
+  at::Tensor state;      // weights, statistics, optimizer and average of the first rank, one behind another
   int64_t requests = 0;  // of the second step, on the first rank
   double loss = 0;
 };
@@ -79,9 +79,14 @@ Outcome three_steps(const Experiment& e, int ranks, bool sharded, const Fault& f
 }
 
 Experiment tiny(const std::vector<std::string>& more) {
-  std::vector<std::string> overrides{"train.precision=fp64", "optimizer.type=adamw", "optimizer.clip_norm=0.5",
-                                     "train.ema.half_life=2ba", "model.unet.channels=[2,4]", "data.synthetic.size=16",
-                                     "data.train.transforms=[{random_crop: {size: 12}}]", "model.unet.dropout=0.2"};
+  std::vector<std::string> overrides{"train.precision=fp64",
+                                     "optimizer.type=adamw",
+                                     "optimizer.clip_norm=0.5",
+                                     "train.ema.half_life=2ba",
+                                     "model.unet.channels=[2,4]",
+                                     "data.synthetic.size=16",
+                                     "data.train.transforms=[{random_crop: {size: 12}}]",
+                                     "model.unet.dropout=0.2"};
   overrides.insert(overrides.end(), more.begin(), more.end());
   return testing::tiny_experiment(overrides);
 }
@@ -90,8 +95,8 @@ void expect_same_for_all(const std::vector<std::string>& options, int ranks, boo
   const Experiment e = tiny(options);
   const Outcome whole = three_steps(e, ranks, sharded, {});
   ASSERT_GT(whole.requests, 100);
-  const std::vector<Fault> places = ranks == 1 ? std::vector<Fault>{{true, false}}
-                                               : std::vector<Fault>{{true, false}, {false, true}, {true, true}};
+  const std::vector<Fault> places =
+      ranks == 1 ? std::vector<Fault>{{true, false}} : std::vector<Fault>{{true, false}, {false, true}, {true, true}};
   for (Fault fault : places) {
     for (fault.request = 0; fault.request < whole.requests; fault.request += stride(few)) {
       SCOPED_TRACE(fmt::format("request {} of {}, ranks {}{}", fault.request, whole.requests, fault.first ? "0" : "",

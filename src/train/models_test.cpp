@@ -257,7 +257,8 @@ TEST(Configs, EachBuildsItsModel) {
   ::setenv("TESSERA_DATA", "/data", 0);
   std::set<std::string> built;
   for (const fs::path& file : list_files(testing::source_dir() + "/configs")) {
-    if (file.extension() != ".yaml") continue;
+    const std::string folder = file.parent_path().filename();
+    if (file.extension() != ".yaml" || folder == "studies" || folder == "suites") continue;
     Experiment e = load_experiment(file);
     std::string model;
     for (const SchemaLine& line : ConfigWriter::lines(e.model)) model += line.value + ";";

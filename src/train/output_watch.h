@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tensor/op_observer.h"
 #include "nn/model.h"
+#include "tensor/op_observer.h"
 
 namespace tessera {
 

@@ -132,9 +132,8 @@ ProfileSession::ProfileSession(at::Device device) : device_(device) {
   if (device.is_cuda()) activities.insert(ActivityType::CUDA);
   profiler::prepareProfiler(config, activities);
   // Backward runs on a thread of its own.
-  profiler::enableProfiler(
-      config, activities,
-      {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
+  profiler::enableProfiler(config, activities,
+                           {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE});
   begin_ns_ = monotonic_ns();
 }
 

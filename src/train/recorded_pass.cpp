@@ -17,6 +17,9 @@ constexpr double kMostMemory = 0.25;
 // Shapes that change now and then would cost more than recording gains.
 constexpr int kMostRecordings = 3;
 
+// Replays after which a recording has gained more than it cost, as where images grow in the course of a run.
+constexpr int kReplaysWorthIt = 50;
+
 at::Tensor shape_of(const at::Tensor& x) {
   return x.defined() ? at::empty_like(x, x.options().device(at::kMeta)) : at::Tensor();
 }
@@ -46,10 +49,13 @@ at::Tensor RecordedPass::run(const std::vector<at::Tensor*>& inputs, const std::
     if (inputs_[i].defined()) inputs_[i].copy_(*inputs[i]);
   }
   work_->replay();
+  ++replays_;
   return output_.clone();  // the next pass overwrites it
 }
 
 void RecordedPass::forget() {
+  if (replays_ >= kReplaysWorthIt) --recordings_;
+  replays_ = 0;
   work_ = nullptr;
   output_ = at::Tensor();
   shapes_.clear();

@@ -41,7 +41,8 @@ class RecordedPass {
   std::vector<at::Tensor> inputs_;  // that recorded kernels read
   at::Tensor output_;
   int passes_ = 0;      // with inputs like these
-  int recordings_ = 0;  // of all shapes
+  int recordings_ = 0;  // of all shapes, without those that have paid for themselves
+  int replays_ = 0;     // of this recording
 };
 
 }  // namespace tessera

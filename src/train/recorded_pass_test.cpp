@@ -79,6 +79,15 @@ TEST_F(RecordedPassTest, ShapesThatKeepChangingAreRunInTheEnd) {
   EXPECT_EQ(run(pass, 4, 9)[8].item<double>(), 8);
 }
 
+// As images that grow do in a run: each size serves many steps.
+TEST_F(RecordedPassTest, ShapesThatStayForLongAreRecordedEachTime) {
+  RecordedPass pass(at::kCPU, count);
+  for (int64_t size = 1; size < 9; ++size) {
+    for (int i = 0; i < 60; ++i) run(pass, i, size);
+  }
+  EXPECT_EQ(recordings, 8);
+}
+
 TEST_F(RecordedPassTest, WhatCannotBeRecordedIsRun) {
   RecordedPass pass(at::kCPU, refuse);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(run(pass, i)[1].item<double>(), 2 * i);

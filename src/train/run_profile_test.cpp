@@ -47,7 +47,8 @@ TEST(RunProfile, TheStepsOfARunByPartAndSegment) {
   Hooks none;
   run_training(e, {.profile_steps = 4, .report = false}, alone, none);
   const std::string text = read_text(folder.path() / "run" / "profile" / "profile.txt");
-  for (const char* part : {"4 steps, ", "data", "copy", "forward ", "loss", "backward", "optimizer", "evaluation", "checkpoint", "aten::"})
+  for (const char* part :
+       {"4 steps, ", "data", "copy", "forward ", "loss", "backward", "optimizer", "evaluation", "checkpoint", "aten::"})
     EXPECT_TRUE(holds(text, part)) << part << "\n" << text;
   const auto trace = nlohmann::json::parse(read_text(folder.path() / "run" / "profile" / "trace.json"));
   EXPECT_FALSE(trace.at("traceEvents").empty());

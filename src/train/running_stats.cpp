@@ -9,7 +9,10 @@
 namespace tessera {
 
 RunningStats::RunningStats(SegmentationModel& model, at::Tensor& buffers, Communicator& communicator)
-    : model_(model), buffers_(buffers), communicator_(communicator), sums_(at::zeros({buffers.numel() + 1}, buffers.options().dtype(at::kDouble))) {}
+    : model_(model),
+      buffers_(buffers),
+      communicator_(communicator),
+      sums_(at::zeros({buffers.numel() + 1}, buffers.options().dtype(at::kDouble))) {}
 
 int64_t RunningStats::offset_of(const at::Tensor& running) const {
   return running.storage_offset() - buffers_.storage_offset();

@@ -44,6 +44,10 @@ ShardedOptimizer::ShardedOptimizer(const OptimizerConfig& config, const LrRange&
   if (sharded_) optimizer_->on_norms([this](at::Tensor& norms) { sum_norms(norms); });
 }
 
+void ShardedOptimizer::set_spans(const std::vector<ParamSpan>& spans) {
+  optimizer_->set_spans(clipped(spans, begin_, end_));
+}
+
 // A tensor may be cut by the edges of slices: each rank has the sums of its part, and all get those of the whole.
 void ShardedOptimizer::sum_norms(at::Tensor& norms) {
   at::Tensor all = make_with_kept_memory([&] { return at::zeros({num_spans_, 2}, norms.options()); });

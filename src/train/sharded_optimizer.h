@@ -22,6 +22,8 @@ class ShardedOptimizer {
   void step(at::Tensor& params, const at::Tensor& grads, const LrPoint& lr, std::optional<double> momentum,
             const StepExtras& extras);
 
+  void set_spans(const std::vector<ParamSpan>& spans);  // of the whole arena, see Optimizer
+
   const std::vector<std::pair<std::string, at::Tensor>>& own_state() const { return optimizer_->state(); }  // of this rank
   NamedTensors state();                        // a collective when sharded
   void load_state(const NamedTensors& state);  // rank 0's, on all ranks: a collective. Throws Error for one of another model

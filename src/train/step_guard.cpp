@@ -77,9 +77,9 @@ std::optional<StepGuard::Held> StepGuard::next_held(bool all, std::vector<GuardE
     if (stands_out(step.loss)) {
       GuardEvent spike{.step = step.at.step + 1, .action = "spike", .loss = step.loss, .grad_norm = step.grad_norm};
       spike.samples = names_of(names_, step.batch, all_rows(own_samples(step_)));
-      spike.text = fmt::format("the loss of step {} is {:.4g}, {:.4g} is usual; its samples{}: {}", spike.step, spike.loss,
-                               median({losses_.begin(), losses_.end()}), world_.alone() ? "" : " on rank 0",
-                               names_text(spike.samples));
+      spike.text =
+          fmt::format("the loss of step {} is {:.4g}, {:.4g} is usual; its samples{}: {}", spike.step, spike.loss,
+                      median({losses_.begin(), losses_.end()}), world_.alone() ? "" : " on rank 0", names_text(spike.samples));
       spikes.push_back(std::move(spike));
     }
   }
@@ -123,12 +123,13 @@ GuardEvent StepGuard::find_cause(const Held& held) {
     event.samples.insert(event.samples.end(), samples.begin(), samples.end());
     where.push_back(std::to_string(rank));
   }
-  const std::string on = world_.alone() || where.size() == ranks.size()
-                             ? ""
-                             : fmt::format(" on {} {}", plural(static_cast<int64_t>(where.size()), "rank"), fmt::join(where, ", "));
-  event.text = fmt::format("step {} is not finite (loss {:.4g}, gradient {:.4g}): {}{}; {}: {}", event.step, event.loss,
-                           event.grad_norm, event.place, on, plural(static_cast<int64_t>(event.samples.size()), "sample"),
-                           names_text(event.samples));
+  const std::string on =
+      world_.alone() || where.size() == ranks.size()
+          ? ""
+          : fmt::format(" on {} {}", plural(static_cast<int64_t>(where.size()), "rank"), fmt::join(where, ", "));
+  event.text =
+      fmt::format("step {} is not finite (loss {:.4g}, gradient {:.4g}): {}{}; {}: {}", event.step, event.loss, event.grad_norm,
+                  event.place, on, plural(static_cast<int64_t>(event.samples.size()), "sample"), names_text(event.samples));
   return event;
 }
 

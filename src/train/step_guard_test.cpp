@@ -205,7 +205,8 @@ TEST(StepGuard, EachPolicyDoesWhatItSays) {
         FAIL() << "the run went on";
       } catch (const Diverged& why) {
         const std::string text = why.what();
-        for (const char* part : {"step 8 is not finite", "(aten::", "sample"}) EXPECT_NE(text.find(part), std::string::npos) << text;
+        for (const char* part : {"step 8 is not finite", "(aten::", "sample"})
+          EXPECT_NE(text.find(part), std::string::npos) << text;
       }
       EXPECT_TRUE(is_complete_checkpoint(folder.path() / policy / "checkpoints" / checkpoint_name(5)));
       continue;

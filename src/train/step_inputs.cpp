@@ -18,8 +18,10 @@ at::Tensor predicted_part(const SegmentationModel& model, const at::Tensor& labe
 }  // namespace
 
 StepInputs::StepInputs(const Batch& loaded, int64_t step_, uint64_t seed, const SegmentationModel& model, int label_end,
-                       at::Device device, const std::vector<int64_t>& stand_ins)
-    : step(step_), batch(loaded, device), sample_keys(upload(tessera::sample_keys(seed, step, loaded.draws), device)) {
+                       at::Device device, const std::vector<int64_t>& stand_ins, const std::optional<Shrink>& shrink)
+    : step(step_),
+      batch(shrink ? shrunk(loaded, *shrink, device) : loaded, device),
+      sample_keys(upload(tessera::sample_keys(seed, step, loaded.draws), device)) {
   if (loaded.labels.is_cpu()) check_label_range(loaded.labels, label_end);  // all there are, also those of partners in MixUp
   targets.labels = predicted_part(model, batch.labels());
   if (batch.other_labels().defined()) {

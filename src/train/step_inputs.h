@@ -1,9 +1,11 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "data/batch/input_batch.h"
 #include "loss/loss.h"
 #include "nn/model.h"
+#include "train/progressive_resizing.h"
 
 namespace tessera {
 
@@ -15,9 +17,10 @@ struct StepInputs {
   at::Tensor sample_keys;  // (N): what random numbers of a sample are drawn by
   LossContext labels;      // counts over the labels, which the step adds up over the ranks
 
-  // seed: of the experiment. Labels are below label_end. stand_ins: samples that count nowhere.
+  // seed: of the experiment. Labels are below label_end. stand_ins: samples that count nowhere. shrink: none where all of the
+  // batch is taken.
   StepInputs(const Batch& batch, int64_t step, uint64_t seed, const SegmentationModel& model, int label_end, at::Device device,
-             const std::vector<int64_t>& stand_ins);
+             const std::vector<int64_t>& stand_ins, const std::optional<Shrink>& shrink = {});
 };
 
 }  // namespace tessera

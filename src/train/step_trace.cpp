@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-StepTrace::Span::Span(StepTrace& trace, const char* name) : trace_(trace), name_(name), begin_(trace.on_ ? now() : 0), part_(name) {}
+StepTrace::Span::Span(StepTrace& trace, const char* name)
+    : trace_(trace), name_(name), begin_(trace.on_ ? now() : 0), part_(name) {}
 
 StepTrace::Span::~Span() {
   if (trace_.on_) trace_.add(name_, "compute", begin_, now());

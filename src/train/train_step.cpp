@@ -1,7 +1,6 @@
 #include "train/train_step.h"
 
 #include <c10/core/GradMode.h>
-
 #include <fmt/format.h>
 
 #include "core/class_bits.h"
@@ -47,10 +46,13 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
       loss_(make_loss(experiment.loss, num_classes, experiment.data.labels.multi)),
       plan_(experiment, *model_, world, options.rank_weights),
       arena_(*model_, device, parameter_type(experiment.train.precision), experiment.train.channels_last),
+      freezing_(experiment, *model_, arena_),
       working_(*model_, arena_, experiment.train.precision),
       scaler_(experiment.train.precision, device),
       gradients_(experiment_, *model_, *loss_, plan_, device, world, arena_, working_, scaler_, trace_),
-      update_(experiment_, *model_, world.gradients, arena_, working_, scaler_, trace_, options.sharded) {
+      sam_(experiment.train.sam, arena_, working_, scaler_),
+      update_(experiment_, *model_, world.gradients, arena_, working_, scaler_, trace_, options.sharded),
+      precise_bn_(experiment_, *model_, *loss_, plan_, device, world, trace_) {
   // Blended targets are not for the kernel that holds the classifier.
   model_->use_fused_classifier(loss_->supports_fused_classifier() && experiment.train.mixup.chance() == 0);
 }
@@ -59,22 +61,28 @@ StepResult TrainStep::run(const Batch& batch, const Progress& at) {
   begin(at);
   const WorkingWeights::Scope working(working_);
   StepResult result;
-  result.loss = gradients_.reduce(loss_and_gradients(batch, at));  // over the ranks
-  const GradientNorm gradient = make_with_kept_memory(
-      [&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
+  std::optional<StepInputs> inputs;  // for all gradients of the step
+  result.loss = sam_.gradient(at, [&](const GradientUse& use) {
+    return gradients_.reduce(loss_and_gradients(batch, at, inputs, use));  // over the ranks
+  });
+  const GradientNorm gradient =
+      make_with_kept_memory([&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
   make_with_kept_memory([&] { return gradients_.keep_statistics(gradient.clip_factor); });
   result.grad_norm = gradient.norm;
   result.lr = update_.step(gradient, at);
   return result;
 }
 
-at::Tensor TrainStep::loss_and_gradients(const Batch& batch, const Progress& at) {
+at::Tensor TrainStep::loss_and_gradients(const Batch& batch, const Progress& at, std::optional<StepInputs>& inputs,
+                                         const GradientUse& use) {
   while (true) {
     try {
-      const at::Tensor loss = gradients_.compute(inputs_of(batch, at));
+      if (!inputs) inputs = inputs_of(batch, at);
+      const at::Tensor loss = gradients_.compute(*inputs, use);
       max_over_ranks(world_, 0);  // all have got here
       return loss;
     } catch (const std::exception&) {
+      inputs.reset();  // on all ranks, which make them together
       use_less_memory(at.step);
     }
   }
@@ -108,14 +116,14 @@ void TrainStep::use_less_memory(int64_t step) {
       "{} at step {} with activation checkpointing and {}; set train.norm_group lower (it defines the experiment), or use "
       "smaller crops, a smaller model or train.precision=bf16. {}",
       why.empty() ? "another rank ran out of memory" : why, step,
-      plan_.spread() ? "batch-norm units spread over the ranks (train.micro_batch lower, or more ranks, make their parts smaller)"
-                     : fmt::format("the smallest passes ({} samples)", gradients_.micro_batch()),
+      plan_.spread()
+          ? "batch-norm units spread over the ranks (train.micro_batch lower, or more ranks, make their parts smaller)"
+          : fmt::format("the smallest passes ({} samples)", gradients_.micro_batch()),
       reason);
 }
 
 StepInputs TrainStep::inputs_of(const Batch& batch, const Progress& at) {
-  const int label_end = label_limit(num_classes_, experiment_.data.labels.multi);
-  StepInputs inputs(batch, at.step, experiment_.train.seed, *model_, label_end, device_, slice().stand_ins);
+  StepInputs inputs = inputs_without_counts(batch, at.step, shrink_of(batch, at));
   sum_label_counts(inputs);  // over the ranks: the loss divides by counts of the global batch
   return inputs;
 }
@@ -180,9 +188,32 @@ void TrainStep::compute_in_fp32(bool on) {
 void TrainStep::begin(const Progress& at) {
   enter_step(at.step);
   enter_phase(RankPhase::kForward);
+  if (freezing_.begin(at)) {
+    update_.optimizer().set_spans(arena_.spans());
+    gradients_.recorded().forget();  // other kernels from now on
+  }
   set_up_backend(experiment_.train, device_, /*fixed_shapes=*/true);
   model_->train();
   update_.begin(at);
+}
+
+std::optional<Shrink> TrainStep::shrink_of(const Batch& batch, const Progress& at) const {
+  const TrainConfig& train = experiment_.train;
+  if (!train.progressive_resizing.enabled()) return std::nullopt;
+  return shrink_at(train.progressive_resizing, at, train.seed, batch.images.size(1), batch.images.size(2), model_->min_size());
+}
+
+StepInputs TrainStep::inputs_without_counts(const Batch& batch, int64_t step, const std::optional<Shrink>& shrink) const {
+  const int label_end = label_limit(num_classes_, experiment_.data.labels.multi);
+  return {batch, step, experiment_.train.seed, *model_, label_end, device_, slice().stand_ins, shrink};
+}
+
+void TrainStep::measure_statistics(const std::function<Batch()>& next, int64_t batches, const Progress& at,
+                                   at::Tensor& buffers) {
+  set_up_backend(experiment_.train, device_, /*fixed_shapes=*/true);
+  model_->train();
+  int64_t step = at.step;  // whose dropout a batch gets
+  precise_bn_.measure([&] { return inputs_without_counts(next(), step++, /*shrink=*/{}); }, batches, micro_batch(), buffers);
 }
 
 void TrainStep::sum_label_counts(StepInputs& inputs) {

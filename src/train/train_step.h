@@ -1,6 +1,7 @@
 #pragma once
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,10 @@
 #include "core/progress.h"
 #include "dist/world.h"
 #include "tensor/batch.h"
+#include "train/freezing.h"
 #include "train/gradient_computation.h"
+#include "train/precise_bn.h"
+#include "train/sam.h"
 #include "train/weight_update.h"
 
 namespace tessera {
@@ -35,15 +39,15 @@ struct StepOptions {
 
 // Note [Out of memory]
 // A step has two parts. In the first each rank computes its gradients; nothing that lasts is changed but batch norm's running
-// averages, of which there is a copy. Where memory runs out in it, on any rank and at any place, all of it is done again in less
-// memory: by the rank itself where the others are not in it (smaller passes), else by all ranks, which meet again for that (Note
-// [Meeting again]): in smaller passes, then with activation checkpointing of all segments. What is computed is the same. That the
-// first part is done is agreed upon, so no rank begins the second while another may still have to go back.
+// averages, of which there is a copy. Where memory runs out in it, on any rank and at any place, all of it is done again in
+// less memory: by the rank itself where the others are not in it (smaller passes), else by all ranks, which meet again for that
+// (Note [Meeting again]): in smaller passes, then with activation checkpointing of all segments. What is computed is the same.
+// That the first part is done is agreed upon, so no rank begins the second while another may still have to go back.
 //   In the second, gradients are summed and the weights move. It needs little memory, takes it before it changes anything, and
 // where there is none takes it again without what libtorch keeps for later.
 
 // One optimizer step over a global batch, of which this rank has its slice. The parts do the work: GradientComputation the
-// passes, WeightUpdate the rest.
+// passes (twice in a step, where SharpnessAware asks for it), WeightUpdate the rest.
 class TrainStep {
  public:
   // `world` must outlive it. Alone, it is one rank that has the whole batch.
@@ -61,6 +65,9 @@ class TrainStep {
 
   // In fp32 from now on, or again in the experiment's own precision; fp64 stays.
   void compute_in_fp32(bool on);
+  // Measures batch norm's running statistics anew, for the weights that the model computes with and in the buffers that it has
+  // them in: Note [Precise batch norm]. next: batches of whole, unmixed samples, of slice().positions. A collective.
+  void measure_statistics(const std::function<Batch()>& next, int64_t batches, const Progress& at, at::Tensor& buffers);
 
   const RankSlice& slice() const { return plan_.own(); }
   Arena& arena() { return arena_; }
@@ -76,9 +83,12 @@ class TrainStep {
 
  private:
   void begin(const Progress& at);
-  at::Tensor loss_and_gradients(const Batch& batch, const Progress& at);
+  at::Tensor loss_and_gradients(const Batch& batch, const Progress& at, std::optional<StepInputs>& inputs,
+                                const GradientUse& use);
   void use_less_memory(int64_t step);  // in a handler of what the first part threw
   StepInputs inputs_of(const Batch& batch, const Progress& at);
+  StepInputs inputs_without_counts(const Batch& batch, int64_t step, const std::optional<Shrink>& shrink) const;
+  std::optional<Shrink> shrink_of(const Batch& batch, const Progress& at) const;
   NonFiniteCause look_at_forward(const StepInputs& inputs);
   NonFiniteCause look_at_gradient(const StepInputs& inputs);
   void sum_label_counts(StepInputs& inputs);
@@ -93,11 +103,14 @@ class TrainStep {
   std::unique_ptr<Loss> loss_;
   RankPlan plan_;
   Arena arena_;
+  Freezing freezing_;
   WorkingWeights working_;
   LossScaler scaler_;
   GradientComputation gradients_;
+  SharpnessAware sam_;
   WeightUpdate update_;
   int64_t freed_in_step_ = -1;  // the last one that was tried again with the memory that libtorch kept
+  PreciseBatchNorm precise_bn_;
 };
 
 }  // namespace tessera

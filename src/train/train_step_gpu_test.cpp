@@ -18,6 +18,14 @@ using testing::uneven_batch;
 using testing::weights_after;
 using testing::weights_of;
 
+// What else may happen in a step.
+const std::vector<std::vector<std::string>> kAlgorithms{
+    {"train.sam.rho=0.2", "train.sam.interval=2"},
+    {"train.swa.start=4ba", "train.swa.update_interval=2ba", "train.swa.lr=0.01"},
+    {"train.progressive_resizing={initial_scale: 0.5, delay_fraction: 0.03, finetune_fraction: 0.93}"},
+    {"train.progressive_resizing={initial_scale: 0.5, mode: crop}"},
+    {"model.freeze=['down0 until 2ba', 'down1 from 3ba']", "optimizer.type=adamw"}};
+
 const std::vector<std::string> kMixing{"train.mixup.alpha=0.4", "train.mixup.probability=0.5", "train.cutmix.alpha=1",
                                        "train.cutmix.probability=0.5"};
 
@@ -35,6 +43,14 @@ TEST_F(TrainStepGpu, EqualsTheCpuInFloat64) {
   EXPECT_LT(relative_difference(weights_after(options, 10), weights_after(options, 10, nullptr, at::kCUDA)), 1e-9);
   options.insert(options.end(), kMixing.begin(), kMixing.end());
   EXPECT_LT(relative_difference(weights_after(options, 10), weights_after(options, 10, nullptr, at::kCUDA)), 1e-9) << "mixed";
+  for (const std::vector<std::string>& algorithm : kAlgorithms) {
+    std::vector<std::string> all = options;
+    all.insert(all.end(), algorithm.begin(), algorithm.end());
+    at::Tensor here, there;
+    EXPECT_LT(relative_difference(weights_after(all, 10, &here), weights_after(all, 10, &there, at::kCUDA)), 1e-9)
+        << algorithm[0];
+    EXPECT_LT(relative_difference(here, there), 1e-9) << algorithm[0];
+  }
 }
 
 TEST_F(TrainStepGpu, MicroBatchChangesNothing) {
@@ -78,6 +94,9 @@ TEST_F(TrainStepGpu, NothingInAStepWaitsForTheGpu) {
            {"train.precision=bf16", "model.unet.channels=[8,16]"},
            {"train.precision=fp16", "optimizer.type=adamw", "optimizer.clip_norm=1"},
            {"train.precision=fp16", "optimizer.type=lamb", "train.ema.half_life=2ba"},
+           {"train.sam.rho=0.1", "train.precision=bf16"},
+           {"train.sam.rho=0.1", "train.precision=fp16", "optimizer.type=adamw", "train.micro_batch=2"},
+           {"train.progressive_resizing.initial_scale=0.5", "train.cuda_graph=false"},
            {"train.cuda_graph=false", "loss.class_weights=[1,2,3,4]", "optimizer.clip_norm=1"},
            {"train.cuda_graph=false", "train.precision=bf16", "model.unet.dropout=0.3"}}) {
     const Experiment e = tiny_experiment(options);
@@ -116,6 +135,21 @@ TEST_F(TrainStepGpu, OverflowInFp16SkipsTheStepOnTheDevice) {
   EXPECT_FALSE(step.arena().params().equal(before));
   EXPECT_EQ(now.scale, 2048);
   EXPECT_EQ(now.applied_steps, 8);
+}
+
+TEST_F(TrainStepGpu, OverflowOnTheWayUphillSkipsTheStepToo) {
+  const Experiment e = tiny_experiment({"train.precision=fp16", "optimizer.type=adamw", "train.sam.rho=0.1"});
+  const Batch batch = first_batch(e);
+  TrainStep step(e, make_model(e.model, {3, 4}, 1), 4, at::kCUDA);
+  const at::Tensor before = step.arena().params().clone();
+  step.scaler().restore({.scale = 1e30, .good_steps = 5, .applied_steps = 7, .skipped_steps = 0});
+  step.run(batch, {0, 100, 2});
+  EXPECT_TRUE(step.arena().params().equal(before));
+  EXPECT_EQ(step.scaler().read().scale, 5e29) << "moved on once";
+  EXPECT_EQ(step.scaler().read().skipped_steps, 1);
+  step.scaler().restore({.scale = 1024, .good_steps = 0, .applied_steps = 7, .skipped_steps = 0});
+  EXPECT_TRUE(std::isfinite(step.run(batch, {1, 100, 2}).grad_norm.item<double>())) << "with weights and copies as they were";
+  EXPECT_FALSE(step.arena().params().equal(before));
 }
 
 void expect_same_bits_twice(const Experiment& e, const std::string& name) {
@@ -162,6 +196,11 @@ TEST_F(TrainStepGpu, RecordedPassesEndInTheSameBits) {
   std::vector<std::string> mixed = kMixing;
   mixed.insert(mixed.end(), {"model.unet.dropout=0.3", "train.deterministic=true"});
   expect_recording_changes_nothing(tiny_experiment(mixed), "mixed samples");
+  for (std::vector<std::string> algorithm : kAlgorithms) {
+    if (algorithm[0].find("finetune_fraction") != std::string::npos) continue;  // other shapes in each step
+    algorithm.insert(algorithm.end(), {"train.precision=bf16", "train.deterministic=true"});
+    expect_recording_changes_nothing(tiny_experiment(algorithm), algorithm[0]);
+  }
 }
 
 // Waits for the GPU in its backward pass too, which no recording allows.

@@ -12,6 +12,8 @@
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
 #include "infer/too_large.h"
+#include "optim/ema_schedule.h"
+#include "optim/swa_schedule.h"
 #include "tensor/error_text.h"
 #include "train/run_folder.h"
 
@@ -25,6 +27,12 @@ int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) 
 
 constexpr int64_t kStepsOfMaxSkips = 100;  // that guard.max_skips counts in
 
+// How the log names the end of a run that failed: what decides whether trying again can help.
+std::string failed_status(const std::exception& error) {
+  if (dynamic_cast<const Diverged*>(&error) != nullptr) return "diverged";
+  return why_too_large(error) == "out of memory" ? "out of memory" : "failed";
+}
+
 }  // namespace
 
 RunResult Trainer::run(Hooks& hooks) {
@@ -35,6 +43,7 @@ RunResult Trainer::run(Hooks& hooks) {
   try {
     if (goes_on_) save();  // the folder is whole from here on, without the run that it came from
     while (!complete()) {
+      if (statistics_due()) measure_statistics();  // before the step is saved: Note [Precise batch norm]
       if (stop_asked()) {
         settle_steps(/*all=*/true);
         if (saved_step_ != state_.step) save();
@@ -54,7 +63,7 @@ RunResult Trainer::run(Hooks& hooks) {
     if (!options_.timeline.empty()) step_->trace().write(world_, options_.timeline);
   } catch (const std::exception& e) {
     note_error(error_text(e));
-    hooks.tell_failure(state_, error_text(e));
+    hooks.tell_failure(state_, error_text(e), failed_status(e));
     throw;
   }
   RunResult ended = result();
@@ -114,6 +123,7 @@ void Trainer::warn_of_average() {
   if (experiment_.eval.weights != EvalWeights::kAverage) return;
   const int64_t evaluates_every = val_set_->size() > 0 ? interval(experiment_.eval.every, steps_per_epoch_, total_steps_) : 0;
   warn(ema_warning(experiment_.train.ema, evaluates_every, {0, total_steps_, steps_per_epoch_}));
+  warn(swa_warning(experiment_.train.swa, {0, total_steps_, steps_per_epoch_}));
 }
 
 void Trainer::train_one_step() {
@@ -140,8 +150,18 @@ void Trainer::train_one_step() {
   } else {
     hooks_->on_step(state_.step);
   }
-  settle_steps(log_due || save_due() || evaluation_due() || finished() || guard_->keep_due(state_));
+  settle_steps(log_due || statistics_due() || save_due() || evaluation_due() || finished() || guard_->keep_due(state_));
   if (profile_.is_complete(state_.step)) end_profile();
+}
+
+void Trainer::measure_statistics() {
+  enter_phase(RankPhase::kEvaluating);
+  Loader loader(*train_set_, train_pipeline_, *train_quarantine_, loader_options({}), state_.step);
+  const auto averaged = averaged_weights();
+  at::Tensor& buffers = averaged ? step_->average().buffers() : step_->arena().buffers();
+  step_->measure_statistics([&] { return loader.next(); }, statistics_batches_, progress(), buffers);
+  measured_step_ = state_.step;
+  meter_->skip();  // it is not training time
 }
 
 void Trainer::settle_steps(bool all) {
@@ -322,8 +342,8 @@ void Trainer::save() {
   const NamedTensors optimizer = step_->optimizer().state(), average = step_->average().state();  // collectives
   if (store_) {
     const NamedTensors model = make_with_kept_memory([&] { return model_state(*model_); });
-    const Checkpoint checkpoint{
-        model, optimizer, average, state_, train_set_->classes(), experiment_yaml(experiment_), samples_, images_};
+    const Checkpoint checkpoint{model,    optimizer, average, state_, train_set_->classes(), experiment_yaml(experiment_),
+                                samples_, images_};
     try {
       make_with_kept_memory([&] { store_->save(checkpoint); });
     } catch (const Error& e) {
@@ -339,6 +359,10 @@ void Trainer::save() {
 bool Trainer::due(const Duration& every) const {
   const int64_t steps = interval(every, steps_per_epoch_, total_steps_);
   return state_.step > 0 && (state_.step == total_steps_ || (steps > 0 && state_.step % steps == 0));
+}
+
+bool Trainer::statistics_due() const {
+  return statistics_batches_ > 0 && measured_step_ != state_.step && due(experiment_.eval.every);
 }
 
 bool Trainer::evaluation_due() const {

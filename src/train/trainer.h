@@ -62,16 +62,18 @@ class Trainer {
   void broadcast_initial_state();
   void tune_exchange_settings();
   void check_view_memory();
+  LoaderOptions loader_options(const MixOptions& mix) const;
   void make_loader();
   void train_one_step();
   void settle_steps(bool all);  // deals with steps that were held: Note [Held steps]
   void deal_with(const StepGuard::Held& held);
+  void measure_statistics();
   void evaluate();
   void keep_evaluated();
   void save();
   void report_bad_samples();
   void warn(const std::string& text);  // empty: of nothing
-  void warn_of_average();              // where it will hardly leave the weights it began with
+  void warn_of_average();              // where it will hardly leave the weights it began with, or never begins
   void warn_of_waiting(double wait_share);
   LoaderLoad loader_load(double wait_share) const;
   void end_profile();
@@ -79,6 +81,7 @@ class Trainer {
 
   bool stop_asked();  // a collective
   bool due(const Duration& every) const;
+  bool statistics_due() const;
   bool evaluation_due() const;
   bool save_due() const;
   bool patience_is_over() const;
@@ -115,6 +118,8 @@ class Trainer {
   int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
   int64_t last_step_ = 0;  // of this call: total_steps_, or where stop_at is
   TrainState state_;
+  int64_t statistics_batches_ = 0;  // of train.precise_bn
+  int64_t measured_step_ = -1;      // with them
   int64_t saved_step_ = -1;
   int64_t looked_at_step_ = -1;  // evaluated by this call, also where that failed or does not count
   int stop_signal_ = 0;          // that any rank received

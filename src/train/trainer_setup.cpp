@@ -24,6 +24,18 @@
 
 // Everything that happens to a trainer before its first step.
 namespace tessera {
+namespace {
+
+// What torch's update_bn makes of an epoch needs no whole one.
+constexpr int64_t kBatchesOfSwa = 50;
+
+int64_t batches_of_statistics(const TrainConfig& train, const SegmentationModel& model) {
+  if (model.buffers().empty()) return 0;  // no batch norm
+  return train.precise_bn.batches.value_or(train.swa.enabled() ? kBatchesOfSwa : 0);
+}
+
+}  // namespace
+
 Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World& world)
     : experiment_(experiment),
       options_(options),
@@ -68,24 +80,26 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   if (options.stop_at)
     last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);
   log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
+  statistics_batches_ = batches_of_statistics(train, *model_);
   guard_ = std::make_unique<StepGuard>(experiment_.guard, *step_, world_, *train_set_, StepGuard::late_by_device(device_));
   make_loader();
 }
 
+LoaderOptions Trainer::loader_options(const MixOptions& mix) const {
+  return {.batch_size = experiment_.train.batch_size,
+          .seed = experiment_.train.seed,
+          .positions = step_->slice().positions,
+          .mix = mix,
+          .chances = chances_,
+          .threads = loader_threads(experiment_.data.threads, world_.spec.local_world_size),
+          .prefetch = static_cast<int>(experiment_.data.prefetch),
+          .pin_memory = device_.is_cuda()};
+}
+
 void Trainer::make_loader() {
-  const TrainConfig& train = experiment_.train;
   loader_.reset();  // its threads end before those of the new one begin
-  loader_ =
-      std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_,
-                               LoaderOptions{.batch_size = train.batch_size,
-                                             .seed = train.seed,
-                                             .positions = step_->slice().positions,
-                                             .mix = {train.mixup, train.cutmix},
-                                             .chances = chances_,
-                                             .threads = loader_threads(experiment_.data.threads, world_.spec.local_world_size),
-                                             .prefetch = static_cast<int>(experiment_.data.prefetch),
-                                             .pin_memory = device_.is_cuda()},
-                               state_.step);
+  const MixOptions mix{experiment_.train.mixup, experiment_.train.cutmix};
+  loader_ = std::make_unique<Loader>(*train_set_, train_pipeline_, *train_quarantine_, loader_options(mix), state_.step);
 }
 
 void Trainer::open_data() {

@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-WeightAverage::WeightAverage(const EmaConfig& config, SegmentationModel& model, Arena& arena, ShardedOptimizer& optimizer)
+WeightAverage::WeightAverage(bool on, SegmentationModel& model, Arena& arena, ShardedOptimizer& optimizer)
     : model_(model), arena_(arena), optimizer_(optimizer) {
-  if (!config.enabled()) return;
+  if (!on) return;
   params_ = at::zeros_like(optimizer.own_slice(arena.params()));
   buffers_ = at::zeros_like(arena.buffers());
 }
@@ -24,8 +24,7 @@ void WeightAverage::begin() {
 
 void WeightAverage::follow_buffers(double weight, const at::Tensor& clip_factor) {
   const at::NoGradGuard no_grad;
-  if (buffers_.numel() > 0)
-    at::where_out(buffers_, clip_factor.isfinite(), buffers_.lerp(arena_.buffers(), weight), buffers_);
+  if (buffers_.numel() > 0) at::where_out(buffers_, clip_factor.isfinite(), buffers_.lerp(arena_.buffers(), weight), buffers_);
 }
 
 std::vector<at::Tensor> WeightAverage::tensors() const {
@@ -43,7 +42,7 @@ NamedTensors WeightAverage::state() {
 
 void WeightAverage::load(const NamedTensors& state, Communicator& communicator) {
   TSR_CHECK(params_.defined(),
-            "the checkpoint has a moving average of the weights, but train.ema is off: it is of another run");
+            "the checkpoint has an average of the weights, but train.ema and train.swa are off: it is of another run");
   const at::NoGradGuard no_grad;
   const at::Tensor params = at::zeros_like(arena_.params()), buffers = at::zeros_like(arena_.buffers());
   if (communicator.rank() == 0) {

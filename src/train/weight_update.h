@@ -3,6 +3,7 @@
 #include "core/progress.h"
 #include "infer/precision.h"
 #include "kernels/update/gradient_norm.h"
+#include "optim/average_step.h"
 #include "optim/schedule.h"
 #include "train/sharded_optimizer.h"
 #include "train/step_trace.h"
@@ -11,15 +12,15 @@
 
 namespace tessera {
 
-// What a gradient does to the weights: learning rate and momentum by the schedule, the optimizer, the moving average and the
-// half-precision copies, all in one pass over memory.
+// What a gradient does to the weights: learning rate and momentum by the schedule, the optimizer, the average of the weights
+// and the half-precision copies, all in one pass over memory.
 class WeightUpdate {
  public:
   // Everything given must outlive it. sharded: ZeRO-1.
   WeightUpdate(const Experiment& experiment, SegmentationModel& model, Communicator& ranks, Arena& arena,
                WorkingWeights& working, LossScaler& scaler, StepTrace& trace, bool sharded);
 
-  // Before the forward pass, which changes batch norm's running averages: the moving average begins as a copy of what is there.
+  // Before the forward pass, which changes batch norm's running averages: the average begins as a copy of what is there.
   void begin(const Progress& at);
 
   // A collective when sharded. Returns the learning rate of parameters without a multiplier.
@@ -29,6 +30,8 @@ class WeightUpdate {
   WeightAverage& average() { return average_; }
 
  private:
+  AverageStep average_at(const Progress& at) const;
+
   const Experiment& experiment_;
   Arena& arena_;
   WorkingWeights& working_;

@@ -69,6 +69,11 @@ void WorkingWeights::copies_written() {
   written_version_ = arena_.params()._version();
 }
 
+void WorkingWeights::follow() {
+  if (copies_.defined()) copies_.copy_(arena_.params());
+  copies_written();
+}
+
 void WorkingWeights::forget() {
   for (Place& place : places_) place.parameter.mutable_grad().reset();
 }

@@ -35,6 +35,7 @@ class WorkingWeights {
   // tell so: the next scope takes them as they are, unless the arena was changed in between.
   const at::Tensor& copies() const { return copies_; }
   void copies_written();
+  void follow();  // for those who change the arena's weights in a scope: the copies are theirs from now on
 
   void use_copies(bool on) { use_copies_ = on; }  // else scopes leave the weights as they are; between two of them
 
@@ -54,7 +55,7 @@ class WorkingWeights {
   };
 
   Arena& arena_;
-  at::Tensor copies_;             // of the whole arena
+  at::Tensor copies_;  // of the whole arena
   bool use_copies_ = true;
   int64_t written_version_ = -1;  // of the arena's parameters, when the copies were last theirs
   std::vector<Place> places_;

@@ -63,6 +63,7 @@ SwitchType=switch/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
+MinJobAge=36000
 ReturnToService=2
 MailProg=/bin/true
 NodeName={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN

@@ -1,7 +1,7 @@
 """Losses of PyTorch, segmentation_models_pytorch and mmsegmentation with their gradients on small inputs that both sides make from
 integers.
 
-Logits lie at half the labels' resolution; labels have unevenly spread ignored pixels (-1) and one class that never occurs.
+Logits (of some cases without two equal ones, where the order of pixels decides) lie at half the labels' resolution; labels have unevenly spread ignored pixels (-1) and one class that never occurs.
 """
 import json
 import pathlib
@@ -21,8 +21,10 @@ N, C, LOW, HIGH = 4, 5, (3, 4), (6, 7)
 torch.Tensor.float = torch.Tensor.double  # smp counts pixels in float32 whatever the logits are
 
 
-def make_logits(channels):
+def make_logits(channels, distinct):
     i = torch.arange(N * channels * LOW[0] * LOW[1])
+    if distinct:
+        return (torch.sin(i.double() * 12.9898) * 2.5).view(N, channels, *LOW)
     return (((i * 7919 + 13) % 101 - 50).double() / 20).view(N, channels, *LOW)
 
 
@@ -110,8 +112,9 @@ def boundary_map(labels, boost, sigma):
             differ = (c != d) & (c >= 0) & (d >= 0)
             a |= differ
             b |= differ
-        distance = torch.from_numpy(distance_transform_edt(~edge.numpy()))
-        rows.append(1 + boost * torch.exp(-distance ** 2 / (2 * sigma ** 2)) * (distance <= 3 * sigma))
+        # Without a boundary scipy has no distance to it.
+        distance = torch.from_numpy(distance_transform_edt(~edge.numpy())) if edge.any() else torch.tensor(torch.inf)
+        rows.append(1 + boost * torch.exp(-distance ** 2 / (2 * sigma ** 2)).double() * (distance <= 3 * sigma) + torch.zeros(image.shape))
     return torch.stack(rows)
 
 
@@ -204,12 +207,13 @@ def main(folder):
     all_cases += [(name, {"terms": terms}, classes, loss) for name, terms, classes, loss in cases_of_terms(weights)]
     for name, config, classes, loss in all_cases:
         binary = classes == 2
-        logits = make_logits(1 if binary else C).requires_grad_()
+        distinct = "lovasz" in config.get("terms", "")
+        logits = make_logits(1 if binary else C, distinct).requires_grad_()
         labels = make_labels(2 if binary else C)
         full = F.interpolate(logits, size=HIGH, mode="bilinear", align_corners=False)
         value = loss(full, labels)
         value.backward()
-        out["cases"].append({"name": name, "config": config, "num_classes": 2 if binary else C, "value": value.item(),
+        out["cases"].append({"name": name, "config": config, "distinct": distinct, "num_classes": 2 if binary else C, "value": value.item(),
                              "gradient": logits.grad.flatten().tolist()})
     (pathlib.Path(folder) / "torch_losses.json").write_text(json.dumps(out) + "\n")
 

@@ -17,8 +17,10 @@ N, K, LOW, HIGH = 4, 3, (3, 4), (6, 7)
 torch.Tensor.float = torch.Tensor.double  # smp counts pixels in float32 whatever the logits are
 
 
-def make_logits():
+def make_logits(distinct):
     i = torch.arange(N * K * LOW[0] * LOW[1])
+    if distinct:
+        return (torch.sin(i.double() * 12.9898) * 2.5).view(N, K, *LOW)
     return (((i * 7919 + 13) % 101 - 50).double() / 20).view(N, K, *LOW)
 
 
@@ -80,8 +82,9 @@ def boundary_bce(full, labels, boost, sigma):
             differ = (c != d) & (c >= 0) & (d >= 0)
             a |= differ
             b |= differ
-        distance = torch.from_numpy(distance_transform_edt(~edge.numpy()))
-        maps.append(1 + boost * torch.exp(-distance ** 2 / (2 * sigma ** 2)) * (distance <= 3 * sigma))
+        # Without a boundary scipy has no distance to it.
+        distance = torch.from_numpy(distance_transform_edt(~edge.numpy())) if edge.any() else torch.tensor(torch.inf)
+        maps.append(1 + boost * torch.exp(-distance ** 2 / (2 * sigma ** 2)).double() * (distance <= 3 * sigma) + torch.zeros(image.shape))
     weight = torch.stack(maps)[labels >= 0][:, None]
     loss = F.binary_cross_entropy_with_logits(at_labelled(full, labels), targets(labels), reduction="none")
     return (weight * loss).mean()
@@ -121,11 +124,12 @@ def main(folder):
     out = {"cases": []}
     for name, terms, options, loss in cases():
         sparse, ignored = options.get("sparse", False), options.get("ignored", True)
-        logits = make_logits().requires_grad_()
+        distinct = "lovasz" in terms  # the order of pixels decides
+        logits = make_logits(distinct).requires_grad_()
         full = F.interpolate(logits, size=HIGH, mode="bilinear", align_corners=False)
         value = loss(full, make_labels(sparse, ignored))
         value.backward()
-        out["cases"].append({"name": name, "terms": terms, "sparse": sparse, "ignored": ignored, "value": value.item(),
+        out["cases"].append({"name": name, "terms": terms, "sparse": sparse, "ignored": ignored, "distinct": distinct, "value": value.item(),
                              "gradient": logits.grad.flatten().tolist()})
     (pathlib.Path(folder) / "torch_multi_label.json").write_text(json.dumps(out) + "\n")
 

@@ -121,7 +121,7 @@ def optimizer_configs():
     yield {"type": "lamb", "lr": 0.05}
     yield {"type": "lamb", "lr": 0.02, "betas": [0.8, 0.95], "eps": 1e-3, **everywhere}
     yield {"type": "lamb", "lr": 0.01, "clip_norm": 1.5, **grouped}
-    yield {"type": "lars", "lr": 2.0}
+    yield {"type": "lars", "lr": 0.5}
     yield {"type": "lars", "lr": 0.3, "momentum": 0.5, "trust_coefficient": 0.02, "eps": 1e-3, **everywhere}
     yield {"type": "lars", "lr": 0.1, "momentum": 0.0, "trust_coefficient": 0.1, "clip_norm": 1.5, **grouped}
     yield {"type": "lion", "lr": 0.01, "betas": [0.9, 0.99]}

@@ -1,4 +1,4 @@
-"""A run with a moving average of its weights (and LAMB, whose lengths are of whole tensors): evaluation, prediction and export use the average
+"""A run with an average of its weights (and LAMB, whose lengths are of whole tensors): evaluation, prediction and export use the average
 unless asked for the weights as trained; stopped and resumed it ends in the same bits, and on other ranks, with ZeRO-1 too, within 1e-9."""
 import json
 import shutil
@@ -21,8 +21,37 @@ def metrics(text):
     return json.loads(text)["metrics"]
 
 
+def plain_mean(folder):
+    """SWA: evaluated, with batch norm's statistics measured for it; saved as it was evaluated; resumed."""
+    options = [*OPTIONS, "train.ema.half_life=0ba", "train.swa.start=4ba", "train.swa.update_interval=2ba", "train.swa.lr=0.02",
+               "train.precise_bn.batches=2"]
+    whole = folder / "mean"
+    tessera("train", *options, f"run.dir={whole}")
+    evaluated = [line for line in log_lines(whole) if line["type"] == "eval"]
+    check([line["averaged"] for line in evaluated] == [False, True, True], evaluated)
+    for step, line in ((8, evaluated[1]), (12, evaluated[2])):
+        found, _ = tessera("eval", "-w", whole / f"checkpoints/step-{step:08}", "--json")
+        check(metrics(found) == line["metrics"], f"the checkpoint of step {step} is not what was evaluated: {found}{line}")
+    last = checkpoints(whole)[-1]
+    for name, flags in (("mean-again", []), ("mean-split", ["-p", "zero1", "--ranks", "2"])):
+        shutil.copytree(whole, folder / name)
+        keep_only(folder / name, "step-00000008")
+        tessera("train", *options, f"run.dir={folder}/{name}", "--resume", *flags)
+        if not flags:
+            check(final_hash(folder / name) == final_hash(whole), "resumed run ends in other bits")
+        for file in ("model.safetensors", "ema.safetensors"):
+            difference = weights_differ(last, checkpoints(folder / name)[-1], file)
+            check(difference < TOLERANCE, f"{name}: {file} differs by {difference}")
+    _, errors = tessera("train", *options, "train.ema.smoothing=0.9", f"run.dir={folder}/both", expect=2)
+    check("one average" in errors, errors)
+    _, errors = tessera("train", *options, "train.swa.start=12ba", f"run.dir={folder}/never")
+    check("there will be no average" in errors, errors)
+    print("plain mean: evaluated, measured, resumed on 1 and 2 ranks")
+
+
 def main():
     with Folder() as folder:
+        plain_mean(folder)
         one = folder / "one"
         _, errors = tessera("train", *OPTIONS, f"run.dir={one}")
         check("of the averaged weights" in errors, errors)

@@ -9,8 +9,10 @@
 // Inputs of tests/interop/make_torch_losses.py, made from the same integers.
 namespace tessera::testing {
 
-inline at::Tensor loss_logits(int64_t channels, at::ScalarType dtype) {  // (4, channels, 3, 4)
+// (4, channels, 3, 4). distinct: no two are equal, for losses in which the order of pixels decides.
+inline at::Tensor loss_logits(int64_t channels, at::ScalarType dtype, bool distinct = false) {
   const at::Tensor i = at::arange(4 * channels * 3 * 4, at::kLong);
+  if (distinct) return (at::sin(i.to(at::kDouble) * 12.9898) * 2.5).view({4, channels, 3, 4}).to(dtype);
   return (((i * 7919 + 13) % 101 - 50).to(at::kDouble) / 20).view({4, channels, 3, 4}).to(dtype);
 }
 

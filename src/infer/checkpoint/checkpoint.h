@@ -30,9 +30,9 @@ struct TrainState {
   double loss_scale = 1;
   int64_t loss_scale_good_steps = 0;
   int64_t optimizer_steps = 0;
-  int64_t skipped_steps = 0;  // of the run, whose gradients were not finite; fp16: or overflowed
+  int64_t skipped_steps = 0;             // of the run, whose gradients were not finite; fp16: or overflowed
   std::vector<int64_t> lost_steps = {};  // of the last 100 steps: left out, or gone back from
-  double seconds = 0;         // spent training so far
+  double seconds = 0;                    // spent training so far
   std::optional<ExchangeChoice> exchange = {};
 
   // The evaluation of this step found `value`: the best so far, or one more evaluation without a better one. NaN, where nothing

@@ -7,9 +7,9 @@ namespace tessera {
 
 // Note [Loss scaling on the device]
 // A step whose gradients are not finite must not change anything, and whether they are is only known on the device. So that the
-// program need not wait for it, what depends on it lies there: a float64 tensor with these numbers. gradient_norm reads them and
-// moves them on, optimizer_step changes no weight where the clip factor is not finite, and counts the steps that Adam's bias
-// depends on from here.
+// program need not wait for it, what depends on it lies there: a float64 tensor with these numbers. gradient_norm reads them
+// and moves them on, optimizer_step changes no weight where the clip factor is not finite, and counts the steps that Adam's
+// bias depends on from here.
 //   With fp16 the loss is multiplied so that small gradients do not vanish, and now and then one overflows: that step is
 // skipped, and the scale halved. Rules are torch.amp.GradScaler's.
 //   Otherwise something is wrong, and so it is with fp16 once there is nothing left to halve. Then no step after it changes

@@ -10,7 +10,7 @@ namespace tessera {
 // The ranges of an arena whose values are updated alike, on the arena's device.
 struct RangeTable {
   at::Tensor bounds;  // (R, 2) int64: begin and end, in order and without overlap
-  at::Tensor rates;   // (R, 6) float64: the bytes of RangeRates
+  at::Tensor rates;   // (R, 7) float64: the bytes of RangeRates
   at::Tensor chunks;  // (C, 3) int64: the ranges in parts of one length, in order: range, begin, end
 };
 RangeTable make_range_table(const std::vector<std::pair<int64_t, int64_t>>& bounds, const std::vector<RangeRates>& rates,
@@ -27,8 +27,8 @@ struct StepArenas {
 // How gradients are scaled, on the arena's device.
 struct GradientScale {
   at::Tensor clip_factor = {};  // float64 scalar, or undefined: multiplies the gradients first
-  at::Tensor scaling = {};      // numbers of LossScaling, or undefined: then weights, state and average stay where clip_factor is
-                                // not finite, and the moments' biases follow from the steps counted there
+  at::Tensor scaling = {};  // numbers of LossScaling, or undefined: then weights, state and average stay where clip_factor is
+                            // not finite, and the moments' biases follow from the steps counted there
 };
 
 // One step of all ranges in one pass over memory (one launch on a GPU, which waits for nothing). Values outside the ranges

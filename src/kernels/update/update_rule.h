@@ -19,6 +19,7 @@ struct RangeRates {
   // added to the products of lr_scale and decoupled_decay.
   double final_lr = 0;
   double final_decay = 0;
+  double begun_after = 0;  // steps of the optimizer before the range's moments began; their biases count from there
 };
 
 // The numbers of one step, which go to the kernel as an argument.
@@ -31,11 +32,21 @@ struct StepNumbers {
   double trust_coefficient = 0;            // lars
   double first_bias = 1, second_bias = 1;  // the moments start at 0; dividing by these undoes the bias of that towards 0
   double average_weight = 0;               // of the new parameters in the moving average
+  double steps = 0;                        // of the optimizer, with this one: what the biases follow from
 };
 
 TSR_HOST_DEVICE void set_biases(StepNumbers& numbers, double steps) {
+  numbers.steps = steps;
   numbers.first_bias = 1 - std::pow(numbers.momentum, steps);
   numbers.second_bias = std::sqrt(1 - std::pow(numbers.beta2, steps));
+}
+
+// The numbers of a range whose moments are younger than the others'. Where steps were skipped it may have begun a few later
+// than was planned.
+TSR_HOST_DEVICE StepNumbers with_own_biases(StepNumbers step, const RangeRates& rates) {
+  const double own = step.steps - rates.begun_after;
+  if (rates.begun_after > 0 && step.steps > 0) set_biases(step, own > 1 ? own : 1);
+  return step;
 }
 
 // A range's learning rate in a step, and the fraction that its weights lose.
@@ -58,8 +69,9 @@ struct RangeNumbers {
 
 // trust: the trust ratio of lamb or lars.
 template <UpdateRule kRule, class T>
-TSR_HOST_DEVICE RangeNumbers<T> range_numbers(const StepNumbers& step, const RangeRates& rates, double clip_factor,
+TSR_HOST_DEVICE RangeNumbers<T> range_numbers(const StepNumbers& numbers, const RangeRates& rates, double clip_factor,
                                               double trust = 1) {
+  const StepNumbers step = with_own_biases(numbers, rates);
   const double lr = range_lr(step, rates);
   return {static_cast<T>(kRule == UpdateRule::kLamb ? lr * trust : lr / step.first_bias),
           static_cast<T>(kRule == UpdateRule::kLars ? rates.l2_decay * trust : rates.l2_decay),

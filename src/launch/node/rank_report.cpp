@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "core/signals.h"
 #include "launch/node/process.h"
 
 namespace tessera {

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// Everything that asks a launcher to stop: SIGINT, SIGTERM, SIGUSR1, a closed terminal; and, if another launcher started this one from
-// another host, what that one writes to our standard input: "signal 15", "lost 3" for a node that will never come.
+// Everything that asks a launcher to stop: SIGINT, SIGTERM, SIGUSR1, a closed terminal; and, if another launcher started this
+// one from another host, what that one writes to our standard input: "signal 15", "lost 3" for a node that will never come.
 class StopSource {
  public:
   StopSource(Poller& poller, bool reads_stdin);

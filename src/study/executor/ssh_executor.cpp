@@ -127,9 +127,12 @@ SshExecutor::Place SshExecutor::free_place(const Job& job) const {
 std::string SshExecutor::script(const Job& job, const Place& place) const {
   std::vector<std::string> words = program_, hosts;
   for (const Slots& slots : place) hosts.push_back(fmt::format("{}:{}", hosts_[slots.host].name, slots.numbers.size()));
-  if (place.size() > 1)
+  if (place.size() > 1) {
     words.insert(words.end(), {"launch", "--hosts", fmt::format("{}", fmt::join(hosts, ",")), "--log-dir",
-                               absolute_text(job.folder / "logs"), "--"});
+                               absolute_text(job.folder / "logs")});
+    if (options_.ssh != SshOptions().ssh) words.insert(words.end(), {"--ssh", options_.ssh});
+    words.emplace_back("--");
+  }
   for (std::string& word : job_arguments(job)) words.push_back(std::move(word));
   std::string command;
   for (const std::string& word : words) command += (command.empty() ? "" : " \\\n  ") + shell_quoted(word);
@@ -290,10 +293,11 @@ void SshExecutor::stop(const Job& job) {
   const auto host = host_named(runner.host);
   if (!host || !parse_whole(runner.session)) return;
   // The number means the job only as long as the machine was not started anew.
-  const CommandResult answer =
-      run_command(on_host(*host, fmt::format("test \"$(cat /proc/sys/kernel/random/boot_id)\" = {} && {{ kill -TERM -{} 2>/dev/null || true; }}",
-                                             shell_quoted(runner.boot), runner.session)),
-                  options_.timeout_s);
+  const CommandResult answer = run_command(
+      on_host(*host,
+              fmt::format("test \"$(cat /proc/sys/kernel/random/boot_id)\" = {} && {{ kill -TERM -{} 2>/dev/null || true; }}",
+                          shell_quoted(runner.boot), runner.session)),
+      options_.timeout_s);
   if (!answer.ok()) fail("{} does not answer ({}); the job {} goes on", runner.host, answer.complaint(), job.name);
 }
 

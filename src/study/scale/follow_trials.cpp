@@ -25,7 +25,8 @@ constexpr int kSignalled = 128;
 // meant to end, and what failed by itself (or for lack of memory) would fail again.
 bool may_go_on(const JobStatus& status) {
   if (status.state == State::kLost) return true;
-  return status.exit_code > kSignalled && status.reason != "CANCELLED" && status.reason != "OUT_OF_MEMORY";
+  const bool cut_off = status.exit_code > kSignalled || status.exit_code == kExitAgain;
+  return cut_off && status.reason != "CANCELLED" && status.reason != "OUT_OF_MEMORY";
 }
 
 std::string reason_of(const JobStatus& status) {

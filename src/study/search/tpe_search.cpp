@@ -24,6 +24,9 @@ constexpr uint32_t kDraws = 8, kRandomDraws = 64;
 // all trials these kernels reckon with half.
 constexpr double kShareOfClip = 0.5;
 
+// The youngest of the rest, so that a suggestion costs the same after any number of trials. Older ones weigh little by then.
+constexpr ptrdiff_t kMostOfRest = 1000;
+
 // Parameters that are in use under the same condition; those that are taken in turn, or have one value, are in none.
 std::vector<std::vector<size_t>> groups_of(const Space& space, bool multivariate) {
   std::vector<std::vector<size_t>> groups;
@@ -152,6 +155,8 @@ std::optional<Assignment> TpeSearch::suggest(int64_t number) {
     next += is_good ? 1 : 0;
   }
   good.weights = weights_by_gain(good, rest);
+  if (static_cast<ptrdiff_t>(rest.known.size()) > kMostOfRest)
+    rest.known.erase(rest.known.begin(), rest.known.end() - kMostOfRest);
   Densities densities(*this, good, rest);
   const Rng rng(context_.seed, Stream::kStudy, name_hash("search.tpe"), static_cast<uint64_t>(number));
   Assignment point;

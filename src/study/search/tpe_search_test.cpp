@@ -169,6 +169,18 @@ TEST(TpeSearch, SeveralObjectivesSpreadOverTheFront) {
   EXPECT_GE(on_right, 6);
 }
 
+TEST(TpeSearch, LearnsFromThousandsOfTrials) {
+  TpeSearch search({}, two_numbers());
+  Rng rng(5, Stream::kStudy);
+  for (int64_t i = 0; i < 3000; ++i) {
+    const Assignment point = {{"x", rng.uniform(-5, 5)}, {"y", rng.uniform(-5, 5)}};
+    search.observe(ended(i, point, bowl(point)));
+  }
+  double mean = 0;
+  for (int64_t i = 0; i < 10; ++i) mean += bowl(*search.suggest(3000 + i)) / 10;
+  EXPECT_LT(mean, 0.5);  // 22 at random points
+}
+
 TEST(TpeSearch, ExhaustiveParametersAreTakenInTurn) {
   Parameter seed{.name = "seed", .kind = Parameter::Kind::kChoice};
   seed.choices = {{"1"}, {"2"}, {"3"}};

@@ -39,6 +39,10 @@ void add_overrides(const Node& node, const std::string& key, std::vector<std::st
 
 }  // namespace
 
+std::string flow_text(const Node& value) {
+  return flow_text(value, true);
+}
+
 std::vector<std::string> fragment_overrides(const Node& fragment) {
   if (fragment.kind != Node::Kind::kMap) fail_usage("{}: expected a fragment of 'key: value' lines", fragment.origin.text());
   std::vector<std::string> all;

@@ -210,4 +210,26 @@ Space parse_vary(const std::vector<std::string>& flags) {
   return Space(std::move(parameters));
 }
 
+Node vary_section(const std::vector<std::string>& flags) {
+  Node section;
+  section.kind = Node::Kind::kMap;
+  const auto value_of = [](const std::string& text) {
+    Node root;
+    root.kind = Node::Kind::kMap;
+    apply_override(root, "value=" + text);
+    return root.map.at(0).second;
+  };
+  for (const std::string& flag : flags) {
+    const ParameterSpec spec = parse_flag(flag);
+    Node values, parameter;
+    values.kind = Node::Kind::kList;
+    parameter.kind = Node::Kind::kMap;
+    for (const std::string& value : spec.values) values.list.push_back(value_of(value));
+    parameter.map.emplace_back(spec.kind, std::move(values));
+    if (spec.step) parameter.map.emplace_back("step", value_of(*spec.step));
+    section.map.emplace_back(spec.name, std::move(parameter));
+  }
+  return section;
+}
+
 }  // namespace tessera

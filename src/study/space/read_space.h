@@ -24,6 +24,12 @@ Space read_space(const Node& section, const std::filesystem::path& folder);
 // "optimizer.momentum=uniform:0.8:0.99:0.01" (the third number is the step), "train.seed=grid:1,2,3".
 Space parse_vary(const std::vector<std::string>& flags);
 
+// The same as a `space:` section, for a study's file.
+Node vary_section(const std::vector<std::string>& flags);
+
+// A value as YAML in flow style, on one line, that reads back to the same; ${VAR} stays as it is.
+std::string flow_text(const Node& value);
+
 // What a config fragment says, "key=value" each, in the order of its lines.
 std::vector<std::string> fragment_overrides(const Node& fragment);
 

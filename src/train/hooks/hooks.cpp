@@ -53,11 +53,11 @@ std::string Hooks::wants_stop() const {
   return {};
 }
 
-void Hooks::tell_failure(const TrainState& state, const std::string& reason) {
+void Hooks::tell_failure(const TrainState& state, const std::string& reason, const std::string& status) {
   for (auto& hook : hooks_) {
     try {
       hook->on_warning(state.step, reason);
-      hook->on_end(state, "failed");
+      hook->on_end(state, status);
     } catch (const std::exception& e) {
       log_warn("{}", error_text(e));  // a full disk makes the log fail too
     }

@@ -32,8 +32,8 @@ class Hooks : public Hook {
   std::string wants_stop() const override;  // what the first one says that wants it
 
   // on_warning and on_end of a run that failed, for every hook: one that fails too is only logged, as the first reason is the
-  // one to report.
-  void tell_failure(const TrainState& state, const std::string& reason);
+  // one to report. status: of the run's end, "failed" or a more telling word.
+  void tell_failure(const TrainState& state, const std::string& reason, const std::string& status = "failed");
 
  private:
   std::vector<std::unique_ptr<Hook>> hooks_;

@@ -56,7 +56,7 @@ void RunLogHook::on_warning(int64_t step, const std::string& text) {
 }
 
 void RunLogHook::on_guard(const GuardEvent& event) {
-  json fields{{"step", event.step}, {"action", event.action}, {"text", event.text},           {"place", event.place},
+  json fields{{"step", event.step}, {"action", event.action},   {"text", event.text},          {"place", event.place},
               {"loss", event.loss}, {"samples", event.samples}, {"grad_norm", event.grad_norm}};
   if (event.back_to >= 0) fields["back_to"] = event.back_to;
   log_->event("guard", std::move(fields));

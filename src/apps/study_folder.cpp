@@ -1,0 +1,98 @@
+#include "apps/study_folder.h"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "apps/train_command.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/printable.h"
+#include "study/schedule/copies.h"
+#include "study/schedule/schedule_context.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kDefinition = "definition";
+
+// Which parts of the study are not as they were.
+std::vector<std::string> changes(const nlohmann::json& was, const nlohmann::json& is) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : is.items()) {
+    if (!was.contains(name) || was.at(name) != value) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::unique_ptr<FileLock> claim_study(const fs::path& folder) {
+  auto lock = std::make_unique<FileLock>(folder / "lock", "the study's folder must be writable");
+  TSR_CHECK(lock->try_lock(), "the study in {} is being run by {}", printable(folder.string()), lock->holder());
+  return lock;
+}
+
+StudyStore open_study(const StudyPlan& plan) {
+  const fs::path file = plan.folder / kStudyStore;
+  if (fs::exists(file)) {
+    StudyStore store = StudyStore::open(file);
+    const nlohmann::json was = store.info().attributes.value(kDefinition, nlohmann::json::object());
+    const std::vector<std::string> different = changes(was, plan.definition);
+    if (!different.empty())
+      fail_usage(
+          "the study in {} was begun with another {}; give this one another name (--name) or folder, or say what it was "
+          "begun with. Budgets and resources may change",
+          printable(plan.folder.string()), fmt::join(different, ", another "));
+    return store;
+  }
+  write_file(plan.folder / kStudyConfig,
+             "# Of every trial of the study, which sets its parameters over it.\n" + plan.config_text);
+  write_file(plan.folder / kStudyFile,
+             "# The study as it was asked for: `tessera tune` with this file or its folder goes on.\n" + plan.text);
+  return StudyStore::create(file, {plan.settings.name, plan.objectives, {{kDefinition, plan.definition}}}, plan.space);
+}
+
+fs::path find_study(const std::string& given) {
+  const fs::path path(given);
+  for (const fs::path& folder : {path, path.parent_path(), fs::path("studies") / path}) {
+    std::error_code error;
+    if (fs::exists(folder / kStudyStore, error)) return folder;
+  }
+  fail_usage("there is no study in {}: expected a folder with {}", printable(given), kStudyStore);
+}
+
+fs::path study_file_of(const fs::path& given) {
+  std::error_code error;
+  return fs::is_directory(given, error) && fs::exists(given / kStudyFile, error) ? given / kStudyFile : given;
+}
+
+std::optional<Trial> best_trial(const StudyStore& store) {
+  const Direction direction = store.info().objectives.at(0).direction;
+  std::optional<Trial> best;
+  for (Trial& trial : store.load()) {
+    if (trial.values.empty() || std::isnan(trial.values[0])) continue;
+    if (!best || score_of(trial.values[0], direction) > score_of(best->values[0], direction)) best = std::move(trial);
+  }
+  return best;
+}
+
+std::vector<std::string> training_commands(const StudyStore& store, const fs::path& folder, int64_t number,
+                                           const std::string& run) {
+  const std::vector<Stretch> stretches = history_of(store.load(), number);
+  const nlohmann::json definition = store.info().attributes.value(kDefinition, nlohmann::json::object());
+  const char* unit = definition.value("unit", "epochs") == "epochs" ? "ep" : "ba";
+  std::vector<std::string> commands;
+  for (size_t i = 0; i < stretches.size(); ++i) {
+    const bool last = i + 1 == stretches.size();
+    std::vector<std::string> words = store.space().overrides(stretches[i].parameters);
+    words.push_back("run.dir=" + run + (last ? "" : fmt::format("-{}", i + 1)));
+    std::string command = train_command("tessera", (folder / kStudyConfig).string(), {}, words);
+    if (i > 0) command += " --from " + shell_word(fmt::format("{}-{}", run, i));
+    if (!last) command += fmt::format(" --stop-at {}{}", stretches[i].until, unit);
+    commands.push_back(command);
+  }
+  return commands;
+}
+
+}  // namespace tessera

@@ -1,0 +1,342 @@
+#include "study/controller/controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "study/controller/trial_values.h"
+#include "study/schedule/copies.h"
+#include "study/schedule/make_scheduler.h"
+#include "study/schedule/schedule_context.h"
+#include "study/search/enqueued_search.h"
+#include "study/search/make_searcher.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kSeconds = "seconds";
+
+std::unique_ptr<Searcher> searcher_of(const StudyPlan& plan) {
+  SearchContext context{.space = plan.space, .seed = plan.settings.seed};
+  context.directions.clear();
+  for (const Objective& objective : plan.objectives) context.directions.push_back(objective.direction);
+  auto searcher = make_searcher(plan.search, context);
+  if (plan.points.empty()) return searcher;
+  return std::make_unique<EnqueuedSearch>(std::move(searcher), plan.space, plan.points, plan.settings.seed);
+}
+
+}  // namespace
+
+Controller::Controller(const StudyPlan& plan, StudyStore& store, Executor& executor, ControllerOptions options)
+    : plan_(plan),
+      store_(store),
+      executor_(executor),
+      options_(std::move(options)),
+      searcher_(searcher_of(plan)),
+      scheduler_(make_scheduler(plan.scheduler, {.direction = plan.objectives[0].direction,
+                                                 .seed = plan.settings.seed,
+                                                 .space = plan.space,
+                                                 .max_steps = plan.max_steps,
+                                                 .num_trials = plan.settings.budget.trials})),
+      slots_(plan.settings.resources, options_.machine, options_.executor_limit),
+      kept_(plan.folder / "kept"),
+      keeps_(std::holds_alternative<PopulationConfig>(plan.scheduler)) {}
+
+StudyEnd Controller::run() {
+  begun_ = monotonic_s();
+  recall();
+  while (true) {
+    const StudyWish wish = options_.wish();
+    if (wish == StudyWish::kLeave) return finish(wish);
+    bool happened = false;
+    for (auto at = live_.begin(); at != live_.end();) {
+      Live& live = (at++)->second;  // it may end, and go
+      happened |= !live.run.idle && follow(live);
+    }
+    first_pass_ = false;
+    holding_ = stopping_ || wish != StudyWish::kNone;
+    if (!stopping_ && (wish == StudyWish::kStopTrials || out_of_time())) stop_trials();
+    if (!holding_) happened |= start_more();
+    if (options_.show) options_.show(view());
+    const bool none_runs = std::all_of(live_.begin(), live_.end(), [](const auto& entry) { return entry.second.run.idle; });
+    if (none_runs && !happened) return finish(wish);
+    if (!happened) std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_s));
+  }
+}
+
+void Controller::recall() {
+  const nlohmann::json& attributes = store_.info().attributes;
+  if (const auto found = attributes.find(kSeconds); found != attributes.end() && found->is_number()) seconds_before_ = *found;
+  for (Trial& trial : store_.load()) {
+    searcher_->observe(trial);
+    scheduler_->observe(trial);
+    remember(trial);
+    next_ = trial.number + 1;
+    if (trial.state == TrialState::kPaused) {
+      paused_.emplace(trial.number, std::move(trial));
+    } else if (!is_finished(trial.state)) {
+      Live live = make_live(std::move(trial));
+      if (!live.run.idle) slots_.keep(live.trial.number, {live.run.gpus, live.run.cores}, live.run.alone);
+      live_.emplace(live.trial.number, std::move(live));
+    }
+  }
+  if (next_ > 0)
+    log_info("the study {} goes on: {} trials, {} of them running, {} paused", plan_.settings.name, next_, live_.size(),
+             paused_.size());
+}
+
+// Counts a trial that is new here: one that has ended, or any when a controller begins.
+void Controller::remember(const Trial& trial) {
+  if (!is_finished(trial.state)) return;
+  counts_.seconds += trial_run_of(trial.attributes).seconds;
+  counts_.complete += trial.state == TrialState::kComplete;
+  counts_.stopped += trial.state == TrialState::kStopped;
+  counts_.failed += trial.state == TrialState::kFailed;
+  ended_.insert(std::upper_bound(ended_.begin(), ended_.end(), trial.number), trial.number);
+  if (trial.values.empty()) return;
+  const Direction direction = plan_.objectives[0].direction;
+  const double score = score_of(trial.values[0], direction);
+  const double best = score_of(counts_.best_value, direction);
+  if (std::isinf(score) || (counts_.best >= 0 && (score < best || (score == best && trial.number > counts_.best)))) return;
+  counts_.best = trial.number;
+  counts_.best_value = trial.values[0];
+  best_parameters_ = plan_.space.text(current_parameters(trial));
+}
+
+Controller::Live Controller::make_live(Trial trial) const {
+  TrialRun run = trial_run_of(trial.attributes);
+  LogFollower log(plan_.folder / run.folder / "log.jsonl", metric_names(plan_.objectives));
+  return {.trial = std::move(trial), .run = std::move(run), .log = std::move(log)};
+}
+
+bool Controller::start_more() {
+  bool started = false;
+  while (true) {
+    const auto idle = std::find_if(live_.begin(), live_.end(), [](const auto& entry) { return entry.second.run.idle; });
+    const bool ends = !used_up().empty();
+    if (idle != live_.end() && !out_of_time()) {
+      Live& live = idle->second;
+      const std::optional<Place> place = slots_.take(live.trial.number, live.run.alone);
+      if (!place) return started;  // nobody overtakes it
+      live.run.gpus = place->gpus;
+      live.run.cores = place->cores;
+      next_job(live, live.run.until);
+    } else if (const std::optional<Promotion> promotion = ends ? std::nullopt : scheduler_->promote()) {
+      const std::optional<Place> place = slots_.take(promotion->trial, false);
+      if (!place) return started;
+      promote(*promotion, *place);
+    } else if (ends || !begin_new()) {
+      return started;
+    }
+    started = true;
+  }
+}
+
+bool Controller::begin_new() {
+  const int64_t budget = plan_.settings.budget.trials;
+  if (exhausted_ || (budget > 0 && next_ >= budget)) return false;
+  const std::optional<Place> place = slots_.take(next_, false);
+  if (!place) return false;
+  std::optional<Assignment> parameters = searcher_->suggest(next_);
+  if (!parameters) {
+    exhausted_ = true;
+    slots_.release(next_);
+    return false;
+  }
+  Trial trial{.number = next_, .state = TrialState::kRunning, .parameters = std::move(*parameters)};
+  const Decision decision = scheduler_->decide(trial);
+  TrialRun run{.folder = fmt::format("trials/{}", next_),
+               .job = 1,
+               .until = decision.until,
+               .gpus = place->gpus,
+               .cores = place->cores,
+               .started = unix_s()};
+  trial.attributes = {{"folder", run.folder}, {"run", to_json_value(run)}};
+  const int64_t number = store_.add(trial);
+  TSR_CHECK(number == next_, "somebody else has added trials to the study {} while it ran: expected trial {}, got {}",
+            plan_.settings.name, next_, number);
+  ++next_;
+  searcher_->observe(trial);
+  scheduler_->observe(trial);
+  if (options_.chatty) log_info("trial {} begins: {}", number, plan_.space.text(trial.parameters));
+  Live& live = live_.emplace(number, make_live(std::move(trial))).first->second;
+  start(live);
+  return true;
+}
+
+void Controller::promote(const Promotion& promotion, const Place& place) {
+  const auto found = paused_.find(promotion.trial);
+  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", promotion.trial);
+  Live& live = live_.emplace(promotion.trial, make_live(std::move(found->second))).first->second;
+  paused_.erase(found);
+  live.trial.state = TrialState::kRunning;
+  live.run.gpus = place.gpus;
+  live.run.cores = place.cores;
+  if (options_.chatty) log_info("trial {} goes on", promotion.trial);
+  if (promotion.from >= 0) {
+    copy(live, promotion.from, promotion.parameters, promotion.until);
+  } else {
+    next_job(live, promotion.until);
+  }
+  scheduler_->observe(live.trial);
+}
+
+void Controller::next_job(Live& live, int64_t until) {
+  live.run.until = until;
+  if (holding_) return wait(live);
+  ++live.run.job;
+  live.run.started = unix_s();
+  live.run.ending.clear();
+  live.run.idle = false;
+  save(live);
+  start(live);
+}
+
+// Without a job, until there is room for the next one.
+void Controller::wait(Live& live) {
+  live.run.idle = true;
+  live.run.ending.clear();
+  slots_.release(live.trial.number);
+  save(live);
+}
+
+// Written down already. Where it cannot be started now, follow() finds that it was not and tries again.
+void Controller::start(Live& live) {
+  try {
+    executor_.start(job_of(live));
+    start_failed_ = 0;
+  } catch (const Error& e) {
+    const bool others = live_.size() > 1;
+    if (!others) throw;
+    log_warn("trial {} cannot be started now, and will be tried again: {}", live.trial.number, e.what());
+    start_failed_ = monotonic_s();
+  }
+}
+
+Job Controller::job_of(const Live& live) const {
+  const int64_t number = live.trial.number;
+  const fs::path run = plan_.folder / live.run.folder;
+  std::vector<std::string> arguments = {"train", (plan_.folder / kStudyConfig).string()};
+  for (const std::string& text : plan_.space.overrides(current_parameters(live.trial))) arguments.push_back(text);
+  arguments.push_back("run.dir=" + run.string());
+  arguments.push_back(fmt::format("run.name={}-{}", plan_.settings.name, number));
+  arguments.emplace_back("--resume");
+  std::error_code error;
+  if (!live.run.from.empty() && fs::exists(plan_.folder / live.run.from, error))
+    arguments.insert(arguments.end(), {"--from", (plan_.folder / live.run.from).string()});
+  if (live.run.until != kToTheEnd)
+    arguments.insert(arguments.end(), {"--stop-at", fmt::format("{}{}", live.run.until,
+                                                                plan_.settings.unit == StepUnit::kEpochs ? "ep" : "ba")});
+  return {.name = fmt::format("{}-{}-{}", plan_.settings.name, number, live.run.job),
+          .arguments = std::move(arguments),
+          .folder = plan_.folder / "jobs" / fmt::format("{}-{}", number, live.run.job),
+          .ranks = static_cast<int>(plan_.settings.resources.ranks),
+          .gpus = live.run.gpus,
+          .cores = live.run.cores};
+}
+
+void Controller::stop_trials() {
+  stopping_ = holding_ = true;
+  for (auto& [number, live] : live_) {
+    if (!live.run.idle) executor_.stop(job_of(live));
+  }
+}
+
+std::string Controller::used_up() {
+  const BudgetSettings& budget = plan_.settings.budget;
+  if (out_of_time()) return plan_.time_s > 0 && seconds() >= plan_.time_s ? "its time is used up" : "its money is used up";
+  if (budget.patience > 0 && counts_.best >= 0) {
+    const auto after = ended_.end() - std::upper_bound(ended_.begin(), ended_.end(), counts_.best);
+    if (after >= budget.patience) return fmt::format("nothing better came in {} trials", after);
+  }
+  return "";
+}
+
+bool Controller::out_of_time() const {
+  return (plan_.time_s > 0 && seconds() >= plan_.time_s) ||
+         (plan_.settings.budget.cost > 0 && cost() >= plan_.settings.budget.cost);
+}
+
+double Controller::seconds() const {
+  return seconds_before_ + monotonic_s() - begun_;
+}
+
+double Controller::cost() const {
+  double spent = counts_.seconds;
+  for (const auto& [number, trial] : paused_) spent += trial_run_of(trial.attributes).seconds;
+  for (const auto& [number, live] : live_)
+    spent += live.run.seconds + (live.run.idle || live.queued ? 0 : std::max(0.0, unix_s() - live.run.started));
+  return spent / 3600 * static_cast<double>(plan_.settings.resources.ranks) * plan_.settings.budget.device_hour;
+}
+
+StudyEnd Controller::finish(StudyWish wish) {
+  StudyEnd end;
+  const std::string used = used_up();
+  const auto waiting = std::count_if(live_.begin(), live_.end(), [](const auto& entry) { return entry.second.run.idle; });
+  if (wish == StudyWish::kLeave) {
+    end.text = fmt::format("left; {} trials run on, and the same command finds them again", live_.size());
+  } else if (out_of_time()) {
+    end.text = used + (live_.empty() && paused_.empty() ? "" : "; with a larger budget its trials go on");
+    end.complete = true;
+  } else if (wish != StudyWish::kNone || waiting > 0) {
+    end.text = fmt::format("stopped; {} trials wait to go on with the same command", live_.size() + paused_.size());
+  } else {
+    const int64_t budget = plan_.settings.budget.trials;
+    end.text = !used.empty() ? used : exhausted_ ? "the search has no more" : fmt::format("all {} trials are done", budget);
+    end.complete = true;
+    while (!paused_.empty()) {
+      Live live = make_live(std::move(paused_.begin()->second));
+      paused_.erase(paused_.begin());
+      Live& kept = live_.emplace(live.trial.number, std::move(live)).first->second;
+      this->end(kept, TrialState::kStopped, "it was not among the best when the study ended");
+    }
+  }
+  nlohmann::json attributes = store_.info().attributes;
+  attributes[kSeconds] = seconds();
+  attributes["end"] = end.text;
+  store_.set_attributes(attributes);
+  if (options_.show) options_.show(view());
+  return end;
+}
+
+StudyView Controller::view() const {
+  StudyView view{.name = plan_.settings.name,
+                 .unit = plan_.settings.unit == StepUnit::kEpochs ? "ep" : "ba",
+                 .metric = plan_.objectives[0].metric,
+                 .best_parameters = best_parameters_,
+                 .counts = counts_,
+                 .trials = plan_.settings.budget.trials,
+                 .seconds = seconds(),
+                 .cost = cost(),
+                 .at_once = slots_.most_at_once()};
+  view.counts.all = next_;
+  view.counts.running = static_cast<int64_t>(live_.size());
+  view.counts.paused = static_cast<int64_t>(paused_.size());
+  if (plan_.time_s > 0) view.seconds_left = std::max(0.0, plan_.time_s - view.seconds);
+  if (plan_.settings.budget.cost > 0) view.cost_left = std::max(0.0, plan_.settings.budget.cost - view.cost);
+  for (const auto& [number, live] : live_) {
+    StudyView::Running row{.number = number,
+                           .parameters = plan_.space.text(current_parameters(live.trial)),
+                           .until = live.run.until,
+                           .seconds = live.run.seconds + (live.run.idle ? 0 : std::max(0.0, unix_s() - live.run.started)),
+                           .gpus = live.run.gpus,
+                           .waits = live.run.idle || live.queued};
+    if (!live.trial.reports.empty()) {
+      row.step = live.trial.reports.back().step;
+      row.value = live.trial.reports.back().value;
+    }
+    if (live.log.total_steps() > 0)
+      row.done = static_cast<double>(live.log.step()) / static_cast<double>(live.log.total_steps());
+    view.running.push_back(std::move(row));
+  }
+  return view;
+}
+
+}  // namespace tessera
