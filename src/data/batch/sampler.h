@@ -19,8 +19,8 @@ struct Pick {
 // The order of samples: a function of (seed, epoch), the same for any number of threads, ranks and restarts. The last batch
 // of an epoch is filled up from the start of that epoch's own order, so that every batch is whole.
 //
-// With `chances` (Note [Rare classes first]) a sample takes size * chance of the places of an epoch, rounded up or down at random:
-// systematic sampling, whose counts vary less than those of independent draws and whose mean is the same.
+// With `chances` (Note [Rare classes first]) a sample takes size * chance of the places of an epoch, rounded up or down at
+// random: systematic sampling, whose counts vary less than those of independent draws and whose mean is the same.
 class Sampler {
  public:
   // `shards`: where the samples lie in shards, Note [Order of shards]. `chances`: of each sample, adding up to 1; empty: each

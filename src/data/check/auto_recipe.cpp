@@ -34,7 +34,8 @@ Cut choose_cut(const DataFingerprint& data, const DeviceFacts& device) {
     cut.crop = std::min(cut.crop, 256);  // of a smaller picture
     cut.base = round_up(1.5 * cut.crop);
     cut.base_reason = fmt::format(
-        "half of the labelled area lies in regions of more than {:.0f} pixels a side: in smaller images a crop sees what surrounds "
+        "half of the labelled area lies in regions of more than {:.0f} pixels a side: in smaller images a crop sees what "
+        "surrounds "
         "them",
         data.object_size);
   }
@@ -42,9 +43,11 @@ Cut choose_cut(const DataFingerprint& data, const DeviceFacts& device) {
   cut.crop = std::min(cut.crop, room);
   cut.crop_reason =
       data.object_size > 0
-          ? fmt::format("about {:.0f} times an object's side of {:.0f} pixels, between {} and {}; images are {} x {} in the middle",
-                        kObjects, data.object_size, least, most, data.median.height, data.median.width)
-          : fmt::format("between {} and {}; images are {} x {} in the middle", least, most, data.median.height, data.median.width);
+          ? fmt::format(
+                "about {:.0f} times an object's side of {:.0f} pixels, between {} and {}; images are {} x {} in the middle",
+                kObjects, data.object_size, least, most, data.median.height, data.median.width)
+          : fmt::format("between {} and {}; images are {} x {} in the middle", least, most, data.median.height,
+                        data.median.width);
   return cut;
 }
 
@@ -62,7 +65,8 @@ void add_transforms(const DataFingerprint& data, const Cut& cut, std::vector<Cho
   const std::string up =
       turns ? fmt::format("no side of the images is up (top and bottom differ by {:.1f} standard errors): all turns are alike",
                           data.upright)
-            : fmt::format("top and bottom differ ({:.1f} standard errors), left and right do not: mirrored, never turned", data.upright);
+            : fmt::format("top and bottom differ ({:.1f} standard errors), left and right do not: mirrored, never turned",
+                          data.upright);
   std::string reason = cut.crop_reason + ". " + up;
   if (!cut.base_reason.empty()) reason += ". Scaled to fit into " + std::to_string(cut.base) + ": " + cut.base_reason;
   if (turns && colours) reason += ". Hue stays: of stains it means something";
@@ -74,12 +78,14 @@ void add_transforms(const DataFingerprint& data, const Cut& cut, std::vector<Cho
 
 void add_normalisation(const DataFingerprint& data, bool pretrained, std::vector<Choice>& choices) {
   if (data.depth != "8-bit") {
-    choices.push_back({"data.normalize.mode", "auto", fmt::format("{} values: their range is found when the run starts", data.depth)});
+    choices.push_back(
+        {"data.normalize.mode", "auto", fmt::format("{} values: their range is found when the run starts", data.depth)});
   } else if (pretrained) {
     choices.push_back({"data.normalize.mode", "fixed", "ImageNet's mean and deviation, which the weights were trained with"});
   } else if (data.exposure_spread > 1) {
-    choices.push_back({"data.normalize.mode", "per_image",
-                       fmt::format("exposure differs from image to image {:.1f} times as much as within one", data.exposure_spread)});
+    choices.push_back(
+        {"data.normalize.mode", "per_image",
+         fmt::format("exposure differs from image to image {:.1f} times as much as within one", data.exposure_spread)});
   } else {
     choices.push_back({"data.normalize.mode", "fixed", "images are exposed alike"});
     choices.push_back({"data.normalize.mean", fmt::format("[{:.4f}]", fmt::join(data.mean, ", ")), "of the images looked at"});
@@ -97,8 +103,9 @@ void add_sampler(const DataFingerprint& data, std::vector<Choice>& choices) {
     if (one.images > 0 && one.images < kRare) rare.push_back(one.name);
   }
   if (rare.empty() || data.samples < kEnough) return;
-  choices.push_back({"data.sampler", "balanced",
-                     fmt::format("{} of {} classes show in less than a tenth of the images", rare.size(), data.classes.size())});
+  choices.push_back(
+      {"data.sampler", "balanced",
+       fmt::format("{} of {} classes show in less than a tenth of the images", rare.size(), data.classes.size())});
   choices.push_back({"data.balance.strength", "0.5", "the other half of the draws keeps the mixture of the data"});
   choices.push_back({"data.balance.temperature", "0.1", "rare classes more often, common ones still"});
 }
@@ -111,9 +118,10 @@ void add_model(const DataFingerprint& data, const DeviceFacts& device, bool pret
     return;
   }
   const bool photographs = data.has_up() && data.channels == 3 && data.depth == "8-bit";
-  choices.push_back({"model.name", "unet",
-                     photographs ? "from scratch; after `tessera models fetch resnet34.imagenet1k_v1` it would start from ImageNet's weights"
-                                 : "from scratch: ImageNet's weights know other pictures"});
+  choices.push_back(
+      {"model.name", "unet",
+       photographs ? "from scratch; after `tessera models fetch resnet34.imagenet1k_v1` it would start from ImageNet's weights"
+                   : "from scratch: ImageNet's weights know other pictures"});
   choices.push_back({"model.unet.channels", device.gpu ? "[32, 64, 128, 256]" : "[16, 32, 64, 128]", device.name});
   choices.push_back({"model.unet.bottleneck", device.gpu ? "512" : "128", device.name});
 }
@@ -134,10 +142,11 @@ void add_loss(const DataFingerprint& data, std::vector<Choice>& choices) {
   constexpr double kDrowning = 100;
   constexpr size_t kFew = 8;
   if (!data.multi_label && imbalance > kDrowning && data.classes.size() <= kFew)
-    choices.back() = {"loss.terms", "[{ce: {class_weights: {effective_number: {}}}}, dice]",
-                      fmt::format("the rarest class has {:.0f} times fewer pixels than the commonest: cross entropy is weighted by "
-                                  "images, and Dice looks at whole classes",
-                                  imbalance)};
+    choices.back() = {
+        "loss.terms", "[{ce: {class_weights: {effective_number: {}}}}, dice]",
+        fmt::format("the rarest class has {:.0f} times fewer pixels than the commonest: cross entropy is weighted by "
+                    "images, and Dice looks at whole classes",
+                    imbalance)};
 }
 
 }  // namespace
@@ -153,18 +162,21 @@ std::vector<Choice> choose_recipe(const DataFingerprint& data, const DeviceFacts
   add_model(data, device, pretrained, choices);
   add_loss(data, choices);
   choices.push_back({"optimizer.type", "adamw", "needs the least tuning"});
-  choices.push_back({"optimizer.lr", pretrained ? "0.0005" : "0.002", pretrained ? "the weights are good already" : "from scratch"});
+  choices.push_back(
+      {"optimizer.lr", pretrained ? "0.0005" : "0.002", pretrained ? "the weights are good already" : "from scratch"});
   choices.push_back({"optimizer.weight_decay", "0.01", "AdamW's usual one"});
   choices.push_back({"optimizer.clip_norm", "1", "one odd batch does no harm"});
   choices.push_back({"schedule.type", "cosine", "falls to nothing at the end, whatever the length"});
   choices.push_back({"schedule.warmup", "0.05dur", "AdamW's first steps are uncertain"});
   choices.push_back({"train.batch_size", std::to_string(batch),
-                     data.samples < 64 ? fmt::format("there are {} samples only", data.samples)
-                                       : "samples share batch-norm statistics; memory is no limit: passes get smaller where it runs out"});
+                     data.samples < 64
+                         ? fmt::format("there are {} samples only", data.samples)
+                         : "samples share batch-norm statistics; memory is no limit: passes get smaller where it runs out"});
   choices.push_back({"train.norm_group", std::to_string(batch), "the whole batch"});
   choices.push_back({"train.precision", "auto", "bf16 where this device is faster with it"});
   choices.push_back({"eval.every", "0.1dur", "ten looks in a run"});
-  choices.push_back({"eval.batch_size", data.one_size() ? "8" : "1", data.one_size() ? "all images have one size" : "images differ in size"});
+  choices.push_back(
+      {"eval.batch_size", data.one_size() ? "8" : "1", data.one_size() ? "all images have one size" : "images differ in size"});
   choices.push_back({"eval.window.size", "auto", "huge images in windows of the crop's size, others whole"});
   choices.push_back({"checkpoint.every", "0.1dur", "with each evaluation"});
   return choices;
@@ -172,13 +184,16 @@ std::vector<Choice> choose_recipe(const DataFingerprint& data, const DeviceFacts
 
 Choice choose_duration(const DataFingerprint& data, int64_t batch_size, double step_seconds, double seconds) {
   constexpr double kEpochs = 60, kFewest = 1500, kMost = 30000, kAtLeast = 200;
-  const double by_data = std::clamp(kEpochs * static_cast<double>(data.samples) / static_cast<double>(batch_size), kFewest, kMost);
+  const double by_data =
+      std::clamp(kEpochs * static_cast<double>(data.samples) / static_cast<double>(batch_size), kFewest, kMost);
   const double by_time = std::max(kAtLeast, seconds / step_seconds);
   const double steps = std::floor(std::min(by_data, by_time));
-  const std::string took = fmt::format("a step took {:.3g} s here, so about {:.0f} min", step_seconds, std::ceil(steps * step_seconds / 60));
+  const std::string took =
+      fmt::format("a step took {:.3g} s here, so about {:.0f} min", step_seconds, std::ceil(steps * step_seconds / 60));
   return {"train.duration", fmt::format("{:.0f}ba", steps),
           by_time < by_data ? fmt::format("{}; the data would bear {:.0f}", took, by_data)
-                            : fmt::format("{:.0f} looks at each of {} samples, {:.0f} to {:.0f} steps; {}", kEpochs, data.samples, kFewest, kMost, took)};
+                            : fmt::format("{:.0f} looks at each of {} samples, {:.0f} to {:.0f} steps; {}", kEpochs,
+                                          data.samples, kFewest, kMost, took)};
 }
 
 namespace {

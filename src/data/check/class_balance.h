@@ -14,8 +14,8 @@ namespace tessera {
 //   P(c) = exp((1 - f_c) / T) / sum over classes k of exp((1 - f_k) / T)
 //   P(sample) = strength * sum over its classes of P(c) / samples that show c  +  (1 - strength) / samples
 //
-// A sample shows a class from data.balance.min_pixels on; a class that no sample shows is not drawn. An epoch has as many places
-// as before. Which samples take them is a function of (seed, epoch) and of these numbers (data/batch/sampler.h).
+// A sample shows a class from data.balance.min_pixels on; a class that no sample shows is not drawn. An epoch has as many
+// places as before. Which samples take them is a function of (seed, epoch) and of these numbers (data/batch/sampler.h).
 
 // P(c); 0 for those that are not drawn.
 std::vector<double> class_chances(const std::vector<SampleClasses>& samples, int num_classes, const BalanceConfig& balance);

@@ -77,9 +77,11 @@ TEST(ClassBalance, ChancesAreThoseOfPython) {
       }
       samples.push_back(sample(std::move(pixels)));
     }
-    const BalanceConfig balance{.strength = one.at("strength"), .temperature = one.at("temperature"), .min_pixels = one.at("min_pixels")};
+    const BalanceConfig balance{
+        .strength = one.at("strength"), .temperature = one.at("temperature"), .min_pixels = one.at("min_pixels")};
     const auto num_classes = static_cast<int>(one.at("pixels").at(0).size());
-    const std::vector<double> classes = class_chances(samples, num_classes, balance), chances = sample_chances(samples, num_classes, balance);
+    const std::vector<double> classes = class_chances(samples, num_classes, balance),
+                              chances = sample_chances(samples, num_classes, balance);
     for (size_t c = 0; c < classes.size(); ++c) EXPECT_NEAR(classes[c], one.at("classes").at(c).get<double>(), 1e-13);
     for (size_t i = 0; i < chances.size(); ++i) EXPECT_NEAR(chances[i], one.at("samples").at(i).get<double>(), 1e-13);
   }

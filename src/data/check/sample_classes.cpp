@@ -48,8 +48,7 @@ class LabelCount {
     if (label < 0) return;
     labelled_ += count;
     if (!multi_label_) pixels_.at(static_cast<size_t>(label)) += count;
-    for (size_t c = 0; multi_label_ && c < pixels_.size(); ++c)
-      pixels_[c] += has_class(label, static_cast<int>(c)) ? count : 0;
+    for (size_t c = 0; multi_label_ && c < pixels_.size(); ++c) pixels_[c] += has_class(label, static_cast<int>(c)) ? count : 0;
   }
 
   std::vector<int64_t> pixels_;
@@ -112,8 +111,7 @@ std::vector<SampleClasses> from_json(const nlohmann::json& rows) {
     SampleClasses& one = all.emplace_back();
     one.usable = row.at(0).get<int64_t>() >= 0;
     one.labelled = std::max<int64_t>(0, row.at(0).get<int64_t>());
-    for (size_t k = 1; k + 1 < row.size(); k += 2)
-      one.pixels.emplace_back(row[k].get<int16_t>(), row[k + 1].get<int64_t>());
+    for (size_t k = 1; k + 1 < row.size(); k += 2) one.pixels.emplace_back(row[k].get<int16_t>(), row[k + 1].get<int64_t>());
   }
   return all;
 }

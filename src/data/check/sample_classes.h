@@ -16,8 +16,9 @@ struct SampleClasses {
   bool operator==(const SampleClasses&) const = default;
 };
 
-// Counts the labels of every sample, on `threads` threads, whose number changes nothing but the time; a bar on the terminal says
-// how far it is. Where samples are files, images are not decoded. Samples that cannot be read are not usable, as in training.
+// Counts the labels of every sample, on `threads` threads, whose number changes nothing but the time; a bar on the terminal
+// says how far it is. Where samples are files, images are not decoded. Samples that cannot be read are not usable, as in
+// training.
 std::vector<SampleClasses> count_sample_classes(const Dataset& dataset, int threads);
 
 // The same, kept for the next time in the cache folder of this host (storage/cache_folder.h) where the data set can tell that
