@@ -14,7 +14,7 @@ namespace tessera {
 
 struct DeviceFacts {
   bool gpu = false;
-  std::string name;         // "NVIDIA H200", "4 CPU cores"
+  std::string name = {};    // "NVIDIA H200", "4 CPU cores"
   bool pretrained = false;  // weights of a ResNet-34 are on this machine
 };
 

@@ -18,12 +18,12 @@ namespace {
 struct Look {
   Size size;
   int channels = 0;
-  std::string depth;
-  std::vector<double> sum, squares;  // per channel, of values scaled to 0..1
+  std::string depth = {};
+  std::vector<double> sum = {}, squares = {};  // per channel, of values scaled to 0..1
   double pixels = 0;
-  double up = 0, left = 0;                         // brightness of the top half less that of the bottom, left less right
-  std::vector<double> class_pixels, class_height;  // and the mean height of its pixels, from 0 at the top to 1
-  std::vector<double> regions;                     // areas of regions that are not background
+  double up = 0, left = 0;  // brightness of the top half less that of the bottom, left less right
+  std::vector<double> class_pixels = {}, class_height = {};  // and the mean height of its pixels, from 0 at the top to 1
+  std::vector<double> regions = {};                          // areas of regions that are not background
   double labelled = 0;
 };
 
