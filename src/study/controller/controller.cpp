@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "study/controller/earlier_studies.h"
 #include "study/controller/trial_values.h"
 #include "study/schedule/copies.h"
 #include "study/schedule/make_scheduler.h"
@@ -28,8 +29,10 @@ std::unique_ptr<Searcher> searcher_of(const StudyPlan& plan) {
   context.directions.clear();
   for (const Objective& objective : plan.objectives) context.directions.push_back(objective.direction);
   auto searcher = make_searcher(plan.search, context);
-  if (plan.points.empty()) return searcher;
-  return std::make_unique<EnqueuedSearch>(std::move(searcher), plan.space, plan.points, plan.settings.seed);
+  if (!plan.points.empty())
+    searcher = std::make_unique<EnqueuedSearch>(std::move(searcher), plan.space, plan.points, plan.settings.seed);
+  tell_of_earlier_studies(*searcher, plan);
+  return searcher;
 }
 
 }  // namespace

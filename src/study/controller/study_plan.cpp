@@ -184,6 +184,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
                   "name: '{}': expected a name without '/'", printable(settings.name));
   plan.folder = fs::absolute(settings.folder.empty() ? fs::path("studies") / settings.name : fs::path(settings.folder))
                     .lexically_normal();
+  for (std::string& earlier : settings.earlier) earlier = fs::absolute(earlier).lexically_normal().string();
   for (const std::string& text : settings.objectives) plan.objectives.push_back(parse_objective(text));
   TSR_CHECK_USAGE(!plan.objectives.empty(), "objectives: expected at least one, as mean_iou");
 
@@ -225,6 +226,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
                      {"space", space_json(plan.space)},
                      {"unit", std::string(name_of(settings.unit))},
                      {"value", std::string(name_of(settings.value))}};
+  if (!settings.earlier.empty()) plan.definition["earlier"] = settings.earlier;
   plan.text = fmt::format("config: {}\n", kStudyConfig);
   for (const char* name : {"space", "points", "search", "scheduler", "executor"}) {
     if (section[name]) plan.text += section_text(name, *section[name]);
