@@ -119,6 +119,7 @@ bool TrialFollower::step() {
     const std::optional<int> most = executor_.most_at_once(job_of(trial));
     // A trial for which there is room waits for those before it.
     if ((options_.at_once > 0 && running >= options_.at_once) || (most && running >= std::max(1, *most))) break;
+    if (running > 0 && !executor_.has_room(job_of(trial))) break;  // with none that runs, start() says why there is none
     start(trial);
     ++running;
   }
