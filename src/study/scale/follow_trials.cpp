@@ -31,7 +31,10 @@ bool may_go_on(const JobStatus& status) {
 
 std::string reason_of(const JobStatus& status) {
   const std::string code = status.state == State::kLost ? "it was lost" : fmt::format("exit code {}", status.exit_code);
-  return status.reason.empty() ? code : code + ": " + status.reason;
+  if (status.reason.empty()) return code;
+  std::string text = code + ": ";
+  for (const char c : status.reason) text += c == '\n' ? std::string("; ") : std::string(1, c);
+  return text;
 }
 
 }  // namespace
