@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "study/page/study_page.h"
 #include "study/schedule/copies.h"
 #include "study/schedule/schedule_context.h"
 #include "study/search/earlier_trials.h"
@@ -125,6 +126,17 @@ std::vector<std::string> training_commands(const StudyStore& store, const fs::pa
     commands.push_back(command);
   }
   return commands;
+}
+
+void write_study_page(const StudyStore& store, const fs::path& folder, bool running) {
+  StudyPageInput page{.info = store.info(), .space = store.space(), .trials = store.load(), .running = running};
+  const nlohmann::json definition = page.info.attributes.value(kDefinition, nlohmann::json::object());
+  page.unit = definition.value("unit", "epochs") == "epochs" ? "ep" : "ba";
+  const nlohmann::json end = page.info.attributes.value("end", nlohmann::json());
+  if (!running && end.is_string()) page.status = end.get<std::string>();
+  if (const std::optional<Trial> best = best_trial(store))
+    page.best_commands = training_commands(store, folder, best->number, fmt::format("runs/{}-best", page.info.name));
+  write_file(folder / kStudyPage, render_study_page(page));
 }
 
 }  // namespace tessera

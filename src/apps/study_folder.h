@@ -31,6 +31,9 @@ std::filesystem::path study_file_of(const std::filesystem::path& given);
 std::vector<std::string> training_commands(const StudyStore& store, const std::filesystem::path& folder, int64_t number,
                                            const std::string& run);
 
+// Writes FOLDER/study.html from what the store has.
+void write_study_page(const StudyStore& store, const std::filesystem::path& folder, bool running);
+
 // The best complete trial by the first objective; nothing where there is none.
 std::optional<Trial> best_trial(const StudyStore& store);
 

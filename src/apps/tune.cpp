@@ -4,6 +4,7 @@
 #include "apps/command.h"
 #include "apps/study_folder.h"
 #include "apps/study_screen.h"
+#include "core/clock.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -113,6 +114,32 @@ class Wishes {
   StudyWish said_ = StudyWish::kNone;
 };
 
+// study.html while a study runs: now and then, so that making it takes little of the time however many trials there are. A page
+// that cannot be written ends no study.
+class StudyPageWriter {
+ public:
+  StudyPageWriter(const StudyStore& store, const fs::path& folder) : store_(store), folder_(folder) {}
+
+  void write_when_due() {
+    if (monotonic_s() >= due_) write(/*running=*/true);
+  }
+  void write(bool running) {
+    constexpr double kEvery_s = 30, kShare = 0.02;
+    const double begun = monotonic_s();
+    try {
+      write_study_page(store_, folder_, running);
+    } catch (const Error& e) {
+      log_warn("{} was not written: {}", kStudyPage, e.what());
+    }
+    due_ = monotonic_s() + std::max(kEvery_s, (monotonic_s() - begun) / kShare);
+  }
+
+ private:
+  const StudyStore& store_;
+  fs::path folder_;
+  double due_ = 0;
+};
+
 void check_model(const Experiment& experiment) {
   const std::vector<std::string> names = model_names();
   if (std::find(names.begin(), names.end(), experiment.model.name) == names.end())
@@ -169,6 +196,7 @@ void print_result(const StudyStore& store, const StudyPlan& plan, const StudyEnd
     if (plan.objectives.size() > 1) print_front(trials, plan);
     fmt::print("train it tessera tune best {}\n", printable(plan.folder.string()));
   }
+  fmt::print("page     {}\n", printable((plan.folder / kStudyPage).string()));
   fmt::print("study    {}\n", printable((plan.folder / kStudyStore).string()));
 }
 
@@ -185,15 +213,21 @@ int run_study(const StudyRequest& request) {
   const bool local = std::holds_alternative<LocalOptions>(plan.executor);
   const auto limit = local ? std::nullopt : std::optional(places_elsewhere(*executor, plan));
   StudyScreen screen;
+  StudyPageWriter page(store, plan.folder);
   Controller controller(plan, store, *executor,
                         {.machine = local ? this_machine(plan) : Machine{},
                          .earlier = earlier_trials_of(plan),
                          .executor_limit = limit,
                          .wish = [&] { return wishes(); },
-                         .show = [&](const StudyView& view) { screen.show(view); },
+                         .show =
+                             [&](const StudyView& view) {
+                               screen.show(view);
+                               page.write_when_due();
+                             },
                          .chatty = !ProgressBar::on_terminal()});
   const StudyEnd end = controller.run();
   fs::remove(plan.folder / kStopFile, error);
+  page.write(/*running=*/!end.complete);
   print_result(store, plan, end);
   return end.complete ? 0 : terminated != 0 ? kTerminated : kInterrupted;
 }

@@ -19,6 +19,7 @@ namespace tessera {
 inline constexpr const char* kStudyFile = "study.yaml";
 inline constexpr const char* kStudyConfig = "config.yaml";  // of every trial, which adds its parameters
 inline constexpr const char* kStudyStore = "study.sqlite";
+inline constexpr const char* kStudyPage = "study.html";
 
 // A study as it was asked for: read, typed and checked.
 struct StudyPlan {
