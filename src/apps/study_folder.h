@@ -18,6 +18,9 @@ std::unique_ptr<FileLock> claim_study(const std::filesystem::path& folder);
 // The study of the plan: begun now, or gone on with. Throws UsageError where another one, or one of other settings, lies there.
 StudyStore open_study(const StudyPlan& plan);
 
+// What the studies that this one learns from had found when it began. Notes what of it is not used.
+std::vector<Trial> earlier_trials_of(const StudyPlan& plan);
+
 // The folder of a study that somebody names: the folder, its database or its file. Throws UsageError.
 std::filesystem::path find_study(const std::string& given);
 

@@ -16,7 +16,7 @@
 #include "launch/node/affinity.h"
 #include "nn/model.h"
 #include "study/controller/controller.h"
-#include "study/executor/local_executor.h"
+#include "study/pareto.h"
 #include "tensor/device.h"
 
 namespace tessera {
@@ -158,20 +158,42 @@ Machine this_machine(const StudyPlan& plan) {
   return machine;
 }
 
+// How many jobs hosts or a cluster get at once. A queue takes any number; but what waits in it cannot learn from what runs.
+int places_elsewhere(const Executor& executor, const StudyPlan& plan) {
+  constexpr int kInQueue = 16;
+  Job job;
+  job.ranks = static_cast<int>(plan.settings.resources.ranks);
+  job.cores = static_cast<int>(plan.settings.resources.cores);
+  return executor.most_at_once(job).value_or(kInQueue);
+}
+
+// Of several objectives: the trials that no other one beats in all of them.
+void print_front(const std::vector<Trial>& trials, const StudyPlan& plan) {
+  std::vector<Direction> directions;
+  for (const Objective& objective : plan.objectives) directions.push_back(objective.direction);
+  for (const size_t place : pareto_front(trials, directions)) {
+    const Trial& trial = trials[place];
+    fmt::print("front    trial {}", trial.number);
+    for (size_t i = 0; i < trial.values.size(); ++i) fmt::print("  {} {:.6g}", plan.objectives[i].metric, trial.values[i]);
+    fmt::print("  {}\n", printable(plan.space.text(trial.parameters)));
+  }
+}
+
 void print_result(const StudyStore& store, const StudyPlan& plan, const StudyEnd& end) {
-  int64_t complete = 0, stopped = 0, failed = 0, all = 0;
-  for (const Trial& trial : store.load()) {
-    ++all;
+  int64_t complete = 0, stopped = 0, failed = 0;
+  const std::vector<Trial> trials = store.load();
+  for (const Trial& trial : trials) {
     complete += trial.state == TrialState::kComplete;
     stopped += trial.state == TrialState::kStopped;
     failed += trial.state == TrialState::kFailed;
   }
-  fmt::print("trials   {}: {} complete, {} stopped, {} failed\n", all, complete, stopped, failed);
+  fmt::print("trials   {}: {} complete, {} stopped, {} failed\n", trials.size(), complete, stopped, failed);
   fmt::print("ended    {}\n", end.text);
   if (const std::optional<Trial> best = best_trial(store)) {
     fmt::print("best     trial {}", best->number);
     for (size_t i = 0; i < best->values.size(); ++i) fmt::print("  {} {:.6g}", plan.objectives.at(i).metric, best->values[i]);
     fmt::print("\n         {}\n", printable(plan.space.text(best->parameters)));
+    if (plan.objectives.size() > 1) print_front(trials, plan);
     fmt::print("train it tessera tune best {}\n", printable(plan.folder.string()));
   }
   fmt::print("page     {}\n", printable((plan.folder / kStudyPage).string()));
@@ -187,11 +209,15 @@ int run_study(const StudyRequest& request) {
   fs::remove(plan.folder / kStopFile, error);  // meant for an earlier one
   catch_signals();
   Wishes wishes(plan.folder);
-  LocalExecutor executor;
+  const std::unique_ptr<Executor> executor = make_executor(plan.executor);
+  const bool local = std::holds_alternative<LocalOptions>(plan.executor);
+  const auto limit = local ? std::nullopt : std::optional(places_elsewhere(*executor, plan));
   StudyScreen screen;
   StudyPageWriter page(store, plan.folder);
-  Controller controller(plan, store, executor,
-                        {.machine = this_machine(plan),
+  Controller controller(plan, store, *executor,
+                        {.machine = local ? this_machine(plan) : Machine{},
+                         .earlier = earlier_trials_of(plan),
+                         .executor_limit = limit,
                          .wish = [&] { return wishes(); },
                          .show =
                              [&](const StudyView& view) {
