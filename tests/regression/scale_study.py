@@ -115,7 +115,7 @@ def failures(folder):
     check(state(folder / "fails")["ddp-1-seed0"]["state"] == "complete", out)
     check("failed: ddp-2-seed0: exit code" in out, out)
     check("1 failed" in out and "failed" in (folder / "fails/scale.html").read_text(), out)
-    for words, said in ((["--ranks", "0"], "from 1"), (["--modes", "pipeline"], "none of none, dp, ddp, zero1"), (["--models", "unett"], "no model"),
+    for words, said in ((["--ranks", "0"], "from 1"), (["--modes", "pipeline"], "expected none, dp, ddp, zero1"), (["--models", "unett"], "no model"),
                         (["--partition", "gpu"], "--submit slurm"), (["train.bach_size=3"], "batch_size"), (["--submit", "ssh"], "no hosts"),
                         (["--strong", "--weak"], "one of them")):
         _, errors = scale("base/models/unet_small", folder / "wrong", *TINY, *words, expect=2)
