@@ -36,7 +36,7 @@ struct ScaleArguments {
 ParallelMode mode_named(const std::string& text) {
   const auto& names = EnumNames<ParallelMode>::names;
   const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) fail_usage("--modes: '{}' is none of {}", text, fmt::join(names, ", "));
+  if (found == names.end()) fail_usage("--modes: expected {}; '{}' is not among them", fmt::join(names, ", "), text);
   return static_cast<ParallelMode>(found - names.begin());
 }
 

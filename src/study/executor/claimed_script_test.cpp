@@ -28,7 +28,7 @@ class ClaimedScriptTest : public ::testing::Test {
                                                               .setup = {"other=set"},
                                                               .command = command}));
   }
-  CommandResult run() const { return run_command({"bash", (folder_ / kJobScript).string()}, 60); }
+  CommandResult run() const { return run_command({"bash", (folder_ / kJobScript).string()}, 300); }
 
   fs::path folder_;
 };
@@ -61,7 +61,7 @@ TEST_F(ClaimedScriptTest, WhoHasItMayRunItAgain) {  // as Slurm does with a job 
 
 TEST_F(ClaimedScriptTest, WaitsForACommandThatIsAskedToEnd) {
   write("sh -c 'trap \"echo saved; exit 143\" TERM; kill -TERM -$PPID; while :; do sleep 0.02; done'");
-  const CommandResult result = run_command({"setsid", "-w", "bash", (folder_ / kJobScript).string()}, 60);
+  const CommandResult result = run_command({"setsid", "-w", "bash", (folder_ / kJobScript).string()}, 300);
   EXPECT_EQ(result.out, "saved\n");
   EXPECT_EQ(read_exit_code(folder_), 143);
 }

@@ -41,7 +41,7 @@ class TrialFollowerTest : public ::testing::Test {
   void follow(ScaleState& state, int64_t at_once = 0) const {
     LocalExecutor executor({"/bin/sh", "-c"});
     TrialFollower follower({folder_}, {.name = "s", .at_once = at_once, .retries = 2}, state, executor);
-    for (int i = 0; i < 3000 && follower.step(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 30000 && follower.step(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
   fs::path folder_;
@@ -137,7 +137,7 @@ TEST_F(TrialFollowerTest, APlaceThatFailsLosesNothing) {
   EXPECT_THROW(follower.step(), Error);
   ScaleState again = state({trial(0, "echo x >> starts")});
   TrialFollower later({folder_}, {.name = "s"}, again, executor);
-  for (int i = 0; i < 1000 && later.step(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 30000 && later.step(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(again.trials()[0].state, TrialState::kComplete);
   EXPECT_EQ(read_text(run(0) / "starts"), "x\n");
 }
@@ -150,7 +150,7 @@ TEST_F(TrialFollowerTest, StoppedOnesSaveAndGoOnLater) {
   LocalExecutor executor({"/bin/sh", "-c"});
   TrialFollower follower({folder_}, {.name = "s"}, all, executor);
   follower.step();
-  for (int i = 0; i < 1000 && !fs::exists(run(0) / "up"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 30000 && !fs::exists(run(0) / "up"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   follower.stop();
   follow(all);
   EXPECT_EQ(all.trials()[0].state, TrialState::kComplete);
