@@ -4,8 +4,11 @@
 
 #include <map>
 
+#include "apps/auto_config.h"
 #include "apps/command.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "core/printable.h"
 
 namespace tessera {
 namespace {
@@ -33,6 +36,8 @@ void show_recipe(const ConfigArguments& arguments) {
   if (arguments.words.empty())
     fail_usage("which recipe? `tessera recipe list` lists them; expected `tessera recipe show NAME [CONFIG] [key=value ...]`");
   const std::string name = arguments.words.front();
+  if (name == "auto")
+    fail_usage("recipe auto is made for one's data: `tessera recipe auto data.path=FOLDER` prints it with its reasons");
   ConfigArguments rest = arguments;
   rest.words.erase(rest.words.begin());
   std::vector<std::string> without = rest.overrides(), with = without;
@@ -74,6 +79,24 @@ void add_recipe(CLI::App& app, int& exit_code) {
       "loss. It says nothing of data, model, batch and learning rate, so it goes over any config: `tessera train CONFIG "
       "recipe=medium`, or `recipe: medium` in the config. docs/recipes.md.");
   command->add_subcommand("list", "the recipes that the program carries")->callback(list_recipes);
+  auto made = std::make_shared<ConfigArguments>();
+  auto output = std::make_shared<std::string>();
+  auto minutes = std::make_shared<double>(60);
+  CLI::App* automatic = command->add_subcommand(
+      "auto", "look at a folder of images and at this device, and write a config for them, each choice with its reason");
+  made->add_to(*automatic);
+  automatic->add_option("-o,--output", *output, "the config's file; default: it is printed")->option_text("FILE");
+  automatic->add_option("--minutes", *minutes, "that training may take on this device (60)")->check(CLI::PositiveNumber);
+  automatic->callback([=] {
+    const std::string text = make_auto_config(*made, *minutes).text;
+    if (output->empty()) {
+      fmt::print("{}", text);
+    } else {
+      write_file(*output, text);
+      fmt::print("{}: train with `tessera train {}`\n", printable(*output), printable(*output));
+    }
+  });
+
   auto shown = std::make_shared<ConfigArguments>();
   CLI::App* show = command->add_subcommand("show", "print what a recipe changes in a config (or in the defaults), and why");
   show->add_option("-c,--config", shown->config, "config: a file or the name of a built-in one; may also be a word")

@@ -1,8 +1,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
+#include "apps/auto_config.h"
 #include "apps/command.h"
 #include "apps/ranks.h"
 #include "apps/requeue.h"
@@ -33,7 +35,18 @@ struct TrainArguments {
     if (!model.empty()) overrides.push_back("model.name=" + model);
     if (allow_missing) overrides.emplace_back("model.allow_missing=true");
     if (!from.empty() && config.file().empty()) return load_as_before(overrides);
+    if (asks_for_auto(overrides)) return load_automatic(overrides);
     return load_experiment(config.file(), overrides);
+  }
+
+  Experiment load_automatic(const std::vector<std::string>& overrides) const {
+    const char* world = std::getenv("WORLD_SIZE");
+    if (ranks.ranks > 1 || ranks.devices.find(',') != std::string::npos || (world != nullptr && std::string(world) != "1"))
+      fail_usage(
+          "recipe=auto measures the device it is on, and ranks would not choose alike; write the choice down first: `tessera "
+          "recipe "
+          "auto ... -o auto.yaml`, and train with auto.yaml");
+    return load_auto({.config = config.file().string(), .words = overrides}, resume);
   }
 
   // The config of the run that is gone on from, in another folder.

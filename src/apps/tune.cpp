@@ -216,6 +216,7 @@ int run_study(const StudyRequest& request) {
   StudyPageWriter page(store, plan.folder);
   Controller controller(plan, store, *executor,
                         {.machine = local ? this_machine(plan) : Machine{},
+                         .earlier = earlier_trials_of(plan),
                          .executor_limit = limit,
                          .wish = [&] { return wishes(); },
                          .show =

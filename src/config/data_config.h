@@ -232,6 +232,29 @@ void describe(V& v, ImageConfig& c) {
 // Where Pillow gives up: twice its MAX_IMAGE_PIXELS.
 inline constexpr int64_t kUsualMaxPixels = 178'956'970;
 
+enum class SamplerKind { kShuffled, kBalanced };
+template <>
+struct EnumNames<SamplerKind> {
+  static constexpr std::array<std::string_view, 2> names = {"shuffled", "balanced"};
+};
+
+struct BalanceConfig {
+  double strength = 1;
+  double temperature = 0.01;
+  int64_t min_pixels = 1;
+};
+template <class V>
+void describe(V& v, BalanceConfig& c) {
+  v.field("strength", c.strength, "share of the draws that go by classes; the others are spread evenly over all samples",
+          between(0, 1));
+  v.field(
+      "temperature", c.temperature,
+      "T of exp((1 - share of the class) / T): the smaller, the more often the rarest classes; the larger, the more alike all "
+      "of them",
+      between(1e-4, 1e4));
+  v.field("min_pixels", c.min_pixels, "a sample shows a class from so many labelled pixels on", at_least(1));
+}
+
 struct DataConfig {
   SourceType type = SourceType::kPairs;
   std::string path;
@@ -259,6 +282,8 @@ struct DataConfig {
   int64_t threads = 0;
   int64_t prefetch = 4;
   double max_bad_share = 0.01;
+  SamplerKind sampler = SamplerKind::kShuffled;
+  BalanceConfig balance;
 };
 template <class V>
 void describe(V& v, DataConfig& c) {
@@ -306,6 +331,10 @@ void describe(V& v, DataConfig& c) {
   v.field("prefetch", c.prefetch, "batches made ahead at most", at_least(1));
   v.field("max_bad_share", c.max_bad_share,
           "stop when more than this share of the samples (and more than one) is unusable; 0: at the first", between(0, 1));
+  v.field("sampler", c.sampler,
+          "which samples an epoch of training has: shuffled: each once; balanced: as many, those with rare classes more often; "
+          "labels are counted once, before the first step; docs/data.md, Rare classes first");
+  v.group("balance", c.balance, "for sampler balanced");
 }
 
 }  // namespace tessera

@@ -51,11 +51,11 @@ std::string name_of_config(const std::filesystem::path& file) {
 
 }  // namespace
 
-Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides, const Node* made_recipe) {
   Node root;
   root.kind = Node::Kind::kMap;
   if (!file.empty()) root = load_config(file);
-  apply_words(root, overrides);
+  apply_words(root, overrides, made_recipe);
   drop_stale_bottleneck(root);
   const Node* run = root.find("run");
   const Node* name = run != nullptr ? run->find("name") : nullptr;

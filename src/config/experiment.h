@@ -33,8 +33,9 @@ struct Experiment {
   std::vector<SecretText> secrets;  // no part of the schema: which of its texts are saved as they were written
 };
 
-// A config file with its recipe and the values laid over it. `file` may be empty: defaults and overrides only.
-Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+// A config file with its recipe and the values laid over it. `file` may be empty: defaults and overrides only. made_recipe:
+// what recipe=auto stands for.
+Node compose(const std::filesystem::path& file, const std::vector<std::string>& overrides, const Node* made_recipe = nullptr);
 
 // Typed, checked field by field and across fields (`validate`). Throws UsageError. `missing`: for configs of runs, which may be
 // read where the secrets of their training are not known (Note [Secrets]).

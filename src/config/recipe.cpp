@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kFolder = "recipes/", kKey = "recipe=";
+constexpr std::string_view kFolder = "recipes/", kKey = "recipe=", kAuto = "auto";
 
 struct Named {
   std::string name;
@@ -56,7 +56,7 @@ std::string place_of(const Named& named) {
   }
   const std::string builtin = std::string(kFolder) + named.name;
   if (find_embedded(builtin_configs(), builtin) != nullptr) return kBuiltinPrefix + builtin;
-  std::vector<std::string> names{"none"};
+  std::vector<std::string> names{"none", "auto"};
   for (const EmbeddedFile* recipe : builtin_recipes()) names.push_back(recipe_name(*recipe));
   fail_usage("{}: no recipe '{}'{}; there are {}, or a file: ./mine.yaml", named.origin.text(), named.name,
              did_you_mean(named.name, names), fmt::join(names, ", "));
@@ -158,7 +158,7 @@ std::string recipe_name(const EmbeddedFile& recipe) {
   return std::string(recipe.name.substr(kFolder.size()));
 }
 
-void apply_words(Node& config, const std::vector<std::string>& all_words) {
+void apply_words(Node& config, const std::vector<std::string>& all_words, const Node* made) {
   std::vector<std::string> words = all_words;
   const std::optional<Named> named = take_name(config, words);
   const auto apply = [&](Node& node) {
@@ -167,7 +167,13 @@ void apply_words(Node& config, const std::vector<std::string>& all_words) {
   if (named) {
     Node plain = config;
     apply(plain);
-    Node values = values_of(*named, plain);
+    if (named->name == kAuto && made == nullptr)
+      fail_usage(
+          "{}: recipe=auto is made for one's data and device by `tessera train` (on its command line) and by `tessera recipe "
+          "auto`, "
+          "which writes a config",
+          named->origin.text());
+    Node values = named->name == kAuto ? *made : values_of(*named, plain);
     set_layer(values, named->origin.layer - 1);  // Note [Layers]
     lay_between(config, values);
   }

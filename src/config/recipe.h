@@ -23,10 +23,14 @@ namespace tessera {
 //     - if: {optimizer.type: sgd}
 //       set: {optimizer: {type: decoupled_sgd}}
 //
+// `auto` is a recipe that is made for the data and the device at hand (data/check/auto_recipe.h). It is made by who has both,
+// and given to those that lay it.
+//
 // What comes out is one config of values, all that a run keeps: no run needs the recipe again.
 
 inline constexpr const char* kRecipeHelp =
-    "how to train: mild, medium, hot or a file of one's own (docs/recipes.md, `tessera recipe show`); a recipe lies over the "
+    "how to train: mild, medium, hot, auto or a file of one's own (docs/recipes.md, `tessera recipe show`); a recipe lies over "
+    "the "
     "bases of the config that names it and under that config's own values; on the command line over the whole config and under "
     "the other key=value words; a run keeps the values, not the name";
 
@@ -34,8 +38,9 @@ inline constexpr const char* kRecipeHelp =
 std::vector<const EmbeddedFile*> builtin_recipes();
 std::string recipe_name(const EmbeddedFile& recipe);
 
-// Lays the recipe that `config` or the words name, and then the words, over it. Throws UsageError.
-void apply_words(Node& config, const std::vector<std::string>& words);
+// Lays the recipe that `config` or the words name, and then the words, over it. made: what `auto` stands for; null where there
+// is none. Throws UsageError.
+void apply_words(Node& config, const std::vector<std::string>& words, const Node* made = nullptr);
 
 // What the recipe says for an experiment that is `plain` without it: every value with its origin in the recipe.
 Node recipe_values(const std::string& name, const Node& plain);

@@ -49,9 +49,9 @@ std::vector<double> weights_before(const LossConfig& before, size_t term, const 
       before.terms[term]);
 }
 
-void count(LossConfig& loss, const Dataset& train, int threads) {
+void count(LossConfig& loss, const DataConfig& config, const Dataset& train, int threads) {
   log_info("counting the labels of {} training {} for class_weights", train.size(), plural(train.size(), "sample"));
-  const ClassFrequencies counts = count_frequencies(train, threads);
+  const ClassFrequencies counts = frequencies_of(kept_sample_classes(train, config, threads), train.classes().size());
   if (counts.unusable > 0) log_warn("{} of {} samples could not be counted", counts.unusable, train.size());
   each_wanted(loss, [&](size_t term, WeightMethod& method) {
     numbers_of(method) = weights_by(method, counts);
@@ -79,7 +79,7 @@ void find_class_weights(Experiment& experiment, const Dataset& train, const fs::
       }
       bool left = false;
       each_wanted(loss, [&](size_t, WeightMethod&) { left = true; });
-      if (left) count(loss, train, loader_threads(experiment.data.threads, world.spec.local_world_size));
+      if (left) count(loss, experiment.data, train, loader_threads(experiment.data.threads, world.spec.local_world_size));
     } catch (const std::exception& e) {
       if (world.alone()) throw;
       message = e.what();

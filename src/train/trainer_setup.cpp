@@ -15,6 +15,7 @@
 #include "infer/rank_consensus.h"
 #include "infer/run_images.h"
 #include "tensor/device.h"
+#include "train/balanced_sampling.h"
 #include "train/class_weights.h"
 #include "train/rank_weights.h"
 #include "train/resume_check.h"
@@ -89,6 +90,7 @@ LoaderOptions Trainer::loader_options(const MixOptions& mix) const {
           .seed = experiment_.train.seed,
           .positions = step_->slice().positions,
           .mix = mix,
+          .chances = chances_,
           .threads = loader_threads(experiment_.data.threads, world_.spec.local_world_size),
           .prefetch = static_cast<int>(experiment_.data.prefetch),
           .pin_memory = device_.is_cuda()};
@@ -113,6 +115,7 @@ void Trainer::open_data() {
   experiment_.data.normalize = images.normalize;
   images_ = images.facts;
   find_class_weights(experiment_, *train_set_, folder_, options_.resume, world_);
+  chances_ = chances_of_run(experiment_.data, *train_set_, world_);
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);

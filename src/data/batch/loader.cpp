@@ -18,7 +18,7 @@ Loader::Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& qua
       pipeline_(pipeline),
       quarantine_(quarantine),
       options_(std::move(options)),
-      sampler_(dataset.size(), options_.batch_size, options_.seed, dataset.shards()),
+      sampler_(dataset.size(), options_.batch_size, options_.seed, dataset.shards(), options_.chances),
       next_out_(first_step),
       next_in_(first_step) {
   if (options_.positions.empty()) {

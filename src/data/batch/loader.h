@@ -21,6 +21,7 @@ struct LoaderOptions {
   uint64_t seed = 0;
   std::vector<int64_t> positions = {};  // of the global batch that are ours, in the order wanted; empty: all
   MixOptions mix = {};
+  std::vector<double> chances = {};  // of the samples, Note [Rare classes first]; empty: each comes once in an epoch
   // performance
   int threads = 1;
   int prefetch = 4;  // batches held in memory at most

@@ -18,10 +18,14 @@ struct Pick {
 
 // The order of samples: a function of (seed, epoch), the same for any number of threads, ranks and restarts. The last batch
 // of an epoch is filled up from the start of that epoch's own order, so that every batch is whole.
+//
+// With `chances` (Note [Rare classes first]) a sample takes size * chance of the places of an epoch, rounded up or down at
+// random: systematic sampling, whose counts vary less than those of independent draws and whose mean is the same.
 class Sampler {
  public:
-  // `shards`: where the samples lie in shards, Note [Order of shards].
-  Sampler(int64_t size, int64_t batch_size, uint64_t seed, ShardReading shards = {});
+  // `shards`: where the samples lie in shards, Note [Order of shards]. `chances`: of each sample, adding up to 1; empty: each
+  // sample comes once in an epoch.
+  Sampler(int64_t size, int64_t batch_size, uint64_t seed, ShardReading shards = {}, std::vector<double> chances = {});
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
@@ -32,15 +36,19 @@ class Sampler {
   int64_t batches_ahead() const;
 
  private:
-  const std::vector<int64_t>& order(int64_t epoch);
+  struct EpochOrder {
+    int64_t epoch = -1;
+    std::vector<Pick> places;
+    std::vector<int64_t> times;  // how often each sample comes; empty: once
+  };
+  const EpochOrder& order(int64_t epoch);
+  EpochOrder make_order(int64_t epoch) const;
+  std::vector<int64_t> draw_times(int64_t epoch) const;
 
   int64_t size_, batch_size_, batches_per_epoch_;
   uint64_t seed_;
   ShardReading shards_;
-  struct EpochOrder {
-    int64_t epoch = -1;
-    std::vector<int64_t> order;
-  };
+  std::vector<double> chances_;
   std::array<EpochOrder, 2> cached_;  // this one and, where one looks ahead, the next
 };
 

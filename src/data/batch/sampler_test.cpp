@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -58,6 +59,73 @@ TEST(Sampler, NoTwoPlacesOfAnEpochHaveOneDraw) {
   }
   EXPECT_EQ(draws.size(), 32U);
   EXPECT_EQ(first_times, 17);  // a sample that comes once has the draw it always had
+}
+
+std::map<int64_t, int64_t> times_in_epoch(Sampler& sampler, int64_t epoch, int64_t places, int64_t batch_size) {
+  std::map<int64_t, int64_t> times;
+  for (int64_t place = 0; place < places; ++place) {
+    const int64_t step = epoch * sampler.batches_per_epoch() + place / batch_size;
+    ++times[sampler.batch(step)[static_cast<size_t>(place % batch_size)].index];
+  }
+  return times;
+}
+
+// 0.5, 0.3, 0.17 and 0.03 of 4 places: 2, 1.2, 0.68 and 0.12, each rounded up or down, and right in the mean.
+TEST(Sampler, ChancesDecideHowOftenASampleComes) {
+  const std::vector<double> chances{0.5, 0.3, 0.17, 0.03};
+  Sampler sampler(4, 2, 9, {}, chances);
+  std::vector<int64_t> sums(4);
+  constexpr int64_t kEpochs = 2000;
+  for (int64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    auto times = times_in_epoch(sampler, epoch, 4, 2);
+    for (int64_t i = 0; i < 4; ++i) {
+      const double expected = 4 * chances[static_cast<size_t>(i)];
+      EXPECT_GE(times[i], static_cast<int64_t>(expected));
+      EXPECT_LE(times[i], static_cast<int64_t>(std::ceil(expected)));
+      sums[static_cast<size_t>(i)] += times[i];
+    }
+  }
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(static_cast<double>(sums[i]) / kEpochs, 4 * chances[i], 0.06);  // five deviations
+}
+
+TEST(Sampler, OrderByChancesIsAFunctionOfSeedAndEpochToo) {
+  const std::vector<double> chances{0.4, 0.1, 0.05, 0.05, 0.1, 0.3};
+  Sampler forwards(6, 4, 3, {}, chances), random_access(6, 4, 3, {}, chances);
+  std::vector<std::vector<Pick>> all;
+  for (int64_t step = 0; step < 20; ++step) all.push_back(forwards.batch(step));
+  for (const int64_t step : {19, 0, 7, 12, 3}) EXPECT_EQ(random_access.batch(step), all[static_cast<size_t>(step)]);
+  std::set<std::pair<int64_t, int64_t>> draws;  // of epoch 0: six places, and two that fill the second batch
+  for (size_t step : {0, 1}) {
+    for (const Pick& pick : all[step]) {
+      EXPECT_EQ(pick.draw % 6, pick.index);
+      draws.insert({pick.index, pick.draw});
+    }
+  }
+  EXPECT_EQ(draws.size(), 8U);
+}
+
+TEST(Sampler, EqualChancesAreEachSampleOnceInTheUsualOrder) {
+  Sampler usual(50, 8, 3), equal(50, 8, 3, {}, std::vector<double>(50, 1.0 / 50));
+  for (int64_t step = 0; step < 30; ++step) EXPECT_EQ(equal.batch(step), usual.batch(step));
+}
+
+// Samples of one shard stay together, however often they come.
+TEST(Sampler, ChancesKeepTheOrderOfShards) {
+  constexpr int64_t kShard = 10, kShards = 6;
+  ShardReading shards{.starts = {}, .block = 1, .ahead = 0};  // a block is one shard
+  std::vector<double> chances;
+  for (int64_t s = 0; s < kShards; ++s) {
+    shards.starts.push_back(s * kShard);
+    for (int64_t i = 0; i < kShard; ++i) chances.push_back(s == 2 ? 0 : (i == 0 ? 5.5 : 0.5) / (kShards - 1) / kShard);
+  }
+  Sampler sampler(kShard * kShards, 1, 4, shards, chances);
+  std::vector<int64_t> runs;  // of shards
+  for (int64_t step = 0; step < kShard * kShards; ++step) {
+    const int64_t shard = sampler.batch(step)[0].index / kShard;
+    if (runs.empty() || runs.back() != shard) runs.push_back(shard);
+  }
+  EXPECT_EQ(runs.size(), static_cast<size_t>(kShards - 1));  // the third one has no chance
+  EXPECT_EQ(std::count(runs.begin(), runs.end(), 2), 0);
 }
 
 TEST(Sampler, DrawsDistinctSamplesToShow) {

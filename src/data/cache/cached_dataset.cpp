@@ -19,7 +19,19 @@ namespace {
 
 constexpr int64_t kGrace = 1000;  // see SampleStore: enough to meet with every segment that is of use
 
-// All settings that decoding depends on, and the program: another build may decode in another way.
+// The cached pages are the system's to give away, but in a control group they count as its memory: a cache far beyond it would
+// be read from the disk again and again.
+uint64_t usual_limit(const fs::path& folder) {
+  fs::path there = fs::absolute(folder);
+  std::error_code error;
+  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  const auto space = fs::space(there, error);
+  const uint64_t memory = static_cast<uint64_t>(memory_limit()) / 2;
+  return error ? memory : std::min<uint64_t>(memory, space.available / 2);
+}
+
+}  // namespace
+
 std::string decoding_of(const DataConfig& config) {
   constexpr std::array kDecoding = {"data.type",       "data.channels", "data.image.",  "data.exif_orientation",
                                     "data.max_pixels", "data.classes",  "data.labels.", "data.coco."};
@@ -33,19 +45,6 @@ std::string decoding_of(const DataConfig& config) {
   }
   return text;
 }
-
-// The cached pages are the system's to give away, but in a control group they count as its memory: a cache far beyond it would
-// be read from the disk again and again.
-uint64_t usual_limit(const fs::path& folder) {
-  fs::path there = fs::absolute(folder);
-  std::error_code error;
-  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  const auto space = fs::space(there, error);
-  const uint64_t memory = static_cast<uint64_t>(memory_limit()) / 2;
-  return error ? memory : std::min<uint64_t>(memory, space.available / 2);
-}
-
-}  // namespace
 
 CachedDataset::CachedDataset(DatasetPtr inner, SampleCacheKind kind, std::shared_ptr<SampleStore> store, std::string decoding)
     : inner_(std::move(inner)), kind_(kind), store_(std::move(store)), decoding_(std::move(decoding)) {}

@@ -44,6 +44,9 @@ class CachedDataset : public Dataset {
   std::string decoding_;
 };
 
+// All settings that decide how a sample is decoded, and the program, as one text: another build may decode in another way.
+std::string decoding_of(const DataConfig& config);
+
 // `dataset` as data.cache says; `dataset` itself where that is none. Throws UsageError for a limit that is none, Error where
 // the folder of the cache cannot be made.
 DatasetPtr with_cache(DatasetPtr dataset, const DataConfig& config);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/class_weights.h"
+#include "data/check/sample_classes.h"
 #include "data/dataset.h"
 
 namespace tessera {
@@ -17,11 +18,12 @@ struct ClassFrequencies {
 
   explicit ClassFrequencies(int num_classes = 0);
   void add(const std::vector<int64_t>& pixels_of_image, int64_t labelled_of_image);
-  void add(const ClassFrequencies& others);
 };
 
-// Counts the labels of all samples, on `threads` threads, whose number changes nothing but the time. Where samples are files,
-// images are not decoded. Samples that cannot be read are left out, as training leaves them out.
+// Of these samples; those that could not be read are left out, as training leaves them out.
+ClassFrequencies frequencies_of(const std::vector<SampleClasses>& samples, int num_classes);
+
+// Of all samples of a data set: count_sample_classes.
 ClassFrequencies count_frequencies(const Dataset& dataset, int threads);
 
 // The weights that a method gives, one per class; 1 for classes that never occur. Its own `weights` are not looked at.

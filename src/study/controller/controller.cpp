@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
-#include "study/controller/earlier_studies.h"
 #include "study/controller/trial_values.h"
 #include "study/schedule/copies.h"
 #include "study/schedule/make_scheduler.h"
@@ -31,7 +30,6 @@ std::unique_ptr<Searcher> searcher_of(const StudyPlan& plan) {
   auto searcher = make_searcher(plan.search, context);
   if (!plan.points.empty())
     searcher = std::make_unique<EnqueuedSearch>(std::move(searcher), plan.space, plan.points, plan.settings.seed);
-  tell_of_earlier_studies(*searcher, plan);
   return searcher;
 }
 
@@ -77,6 +75,7 @@ StudyEnd Controller::run() {
 void Controller::recall() {
   const nlohmann::json& attributes = store_.info().attributes;
   if (const auto found = attributes.find(kSeconds); found != attributes.end() && found->is_number()) seconds_before_ = *found;
+  for (const Trial& trial : options_.earlier) searcher_->observe(trial);
   for (Trial& trial : store_.load()) {
     searcher_->observe(trial);
     scheduler_->observe(trial);

@@ -32,6 +32,7 @@ struct StudyPlan {
   SchedulerConfig scheduler;
   ExecutorConfig executor;
   std::vector<Objective> objectives;
+  std::vector<std::filesystem::path> earlier;  // studies whose trials the search learns from first
   std::string device;                          // train.device
   int64_t max_steps = 0;                       // of the training, in the study's unit; 0: not known
   double time_s = 0;                           // of the budget; 0: without end

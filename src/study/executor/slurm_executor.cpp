@@ -186,8 +186,9 @@ void SlurmExecutor::start(const Job& job) {
   const CommandResult answer = run_command({"sbatch", "--parsable", script.string()}, options_.timeout_s);
   const std::string id = first_line(answer.out);
   if (!answer.ok() || !is_number(id))
-    fail("sbatch did not take the job {} ({}). The script is {}; nothing was started, and the same command goes on from here",
-         job.name, answer.complaint(), printable(script.string()));
+    fail("sbatch did not take the job {} ({}). The script is {}; {}, and the same command goes on from here", job.name,
+         answer.complaint(), printable(script.string()),
+         answer.timed_out ? "whether Slurm has it all the same is found out by its name" : "nothing was started");
   write_file(job.folder / kIdFile, id + "\n");
   queue_[id] = {.id = id, .name = job.name, .state = "PENDING", .comment = comment_of(job)};
 }

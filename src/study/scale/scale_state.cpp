@@ -66,6 +66,10 @@ ScaleState::ScaleState(fs::path file) : file_(std::move(file)) {
 }
 
 void ScaleState::take(const std::vector<ScaleTrial>& asked) {
+  std::erase_if(trials_, [&](const ScaleTrial& known) {
+    return known.attempt == 0 &&
+           std::none_of(asked.begin(), asked.end(), [&](const auto& trial) { return trial.cell == known.cell; });
+  });
   for (const ScaleTrial& trial : asked) {
     const auto known =
         std::find_if(trials_.begin(), trials_.end(), [&](const ScaleTrial& other) { return other.cell == trial.cell; });
@@ -77,6 +81,14 @@ void ScaleState::take(const std::vector<ScaleTrial>& asked) {
                       cell_name(trial.cell), fmt::join(known->arguments, " "), fmt::join(trial.arguments, " "));
       *known = trial;
     }
+  }
+}
+
+void ScaleState::forgive() {
+  for (ScaleTrial& trial : trials_) {
+    if (trial.state != TrialState::kFailed) continue;
+    trial.state = TrialState::kWaiting;
+    trial.fruitless = 0;
   }
 }
 

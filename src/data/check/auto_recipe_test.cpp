@@ -1,0 +1,171 @@
+#include "data/check/auto_recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "config/experiment.h"
+#include "data/datasets/dataset_factory.h"
+#include "support/fixed_dataset.h"
+#include "support/fixtures.h"
+#include "support/messages.h"
+
+namespace tessera {
+namespace {
+
+using testing::FixedDataset;
+
+// Cells on a dark ground: no side is up, exposure differs.
+DataFingerprint cells() {
+  DataFingerprint data;
+  data.samples = 300;
+  data.smallest = {256, 256};
+  data.median = {256, 320};
+  data.largest = {1024, 1024};
+  data.channels = 3;
+  data.depth = "8-bit";
+  data.mean = data.std = {0.2, 0.2, 0.2};
+  data.exposure_spread = 2.5;
+  data.object_size = 18;
+  data.classes = {{"background", 0.85, 1}, {"nucleus", 0.15, 1}};
+  return data;
+}
+
+DataFingerprint photographs() {
+  DataFingerprint data;
+  data.samples = 5000;
+  data.smallest = {400, 400};
+  data.median = {480, 640};
+  data.largest = {640, 640};
+  data.channels = 3;
+  data.depth = "8-bit";
+  data.mean = data.std = {0.45, 0.44, 0.4};
+  data.exposure_spread = 0.5;
+  data.upright = 9;
+  data.sideways = 1;
+  data.object_size = 220;
+  data.classes = {{"background", 0.6, 1}, {"person", 0.399, 0.6}, {"kite", 0.001, 0.04}};
+  return data;
+}
+
+std::map<std::string, std::string> values_of(const std::vector<Choice>& choices) {
+  std::map<std::string, std::string> values;
+  for (const Choice& choice : choices) {
+    EXPECT_TRUE(values.emplace(choice.key, choice.value).second) << choice.key << " twice";
+    EXPECT_GT(choice.reason.size(), 5U) << choice.key;
+  }
+  return values;
+}
+
+TEST(AutoRecipe, CellsAreTurnedAndPhotographsAreNot) {
+  const auto of_cells = values_of(choose_recipe(cells(), {.gpu = true, .name = "a GPU"}));
+  EXPECT_CONTAINS(of_cells.at("data.train.transforms"), "quarter_turns: true");
+  EXPECT_CONTAINS(of_cells.at("data.train.transforms"), "random_crop: {size: 192");
+  EXPECT_EQ(of_cells.at("data.normalize.mode"), "per_image");
+  EXPECT_EQ(of_cells.count("data.sampler"), 0U);
+  const auto of_photographs = values_of(choose_recipe(photographs(), {.gpu = true, .name = "a GPU"}));
+  EXPECT_EQ(of_photographs.at("data.train.transforms").find("quarter_turns"), std::string::npos);
+  EXPECT_CONTAINS(of_photographs.at("data.train.transforms"), "scale_jitter: {base: 384");  // large objects: smaller images
+  EXPECT_CONTAINS(of_photographs.at("data.val.transforms"), "size: 384");
+  EXPECT_EQ(of_photographs.at("data.normalize.mode"), "fixed");
+  EXPECT_EQ(of_photographs.at("data.sampler"), "balanced");
+  EXPECT_CONTAINS(of_photographs.at("loss.terms"), "effective_number");
+}
+
+TEST(AutoRecipe, WeightsOfImageNetAreTakenWhereTheyAreAndFit) {
+  const auto fits = values_of(choose_recipe(photographs(), {.pretrained = true}));
+  EXPECT_EQ(fits.at("model.name"), "unet_resnet");
+  EXPECT_EQ(fits.count("data.normalize.mean"), 0U);  // ImageNet's
+  EXPECT_EQ(values_of(choose_recipe(cells(), {.pretrained = true})).at("model.name"), "unet");
+}
+
+TEST(AutoRecipe, OtherDepthsFindTheirRangeAndOverlappingClassesHaveASigmoidEach) {
+  DataFingerprint data = cells();
+  data.depth = "16-bit";
+  data.channels = 1;
+  data.multi_label = true;
+  const auto values = values_of(choose_recipe(data, {}));
+  EXPECT_EQ(values.at("data.normalize.mode"), "auto");
+  EXPECT_EQ(values.at("loss.terms"), "[bce, dice]");
+  EXPECT_EQ(values.at("data.train.transforms").find("photometric"), std::string::npos);
+}
+
+TEST(AutoRecipe, CropsFitIntoTheImages) {
+  DataFingerprint data = cells();
+  data.median = {100, 130};
+  EXPECT_CONTAINS(values_of(choose_recipe(data, {})).at("data.train.transforms"), "random_crop: {size: 128");
+}
+
+TEST(AutoRecipe, LengthFollowsTheDataAndIsCutByTime) {
+  EXPECT_EQ(choose_duration(cells(), 16, 0.01, 3600).value, "1500ba");
+  EXPECT_EQ(choose_duration(photographs(), 16, 0.01, 3600).value, "18750ba");
+  EXPECT_EQ(choose_duration(photographs(), 16, 1.0, 3600).value, "3600ba");
+  EXPECT_EQ(choose_duration(photographs(), 16, 100.0, 3600).value, "200ba");
+}
+
+TEST(AutoRecipe, IsAConfigWithAReasonForEachValue) {
+  std::vector<Choice> choices = choose_recipe(photographs(), {.gpu = true, .name = "a GPU"});
+  choices.push_back(choose_duration(photographs(), 16, 0.01, 3600));
+  const std::string text = commented_config(choices);
+  const Experiment e = read_experiment(parse_config(text, "auto"));
+  EXPECT_EQ(e.optimizer.type, OptimizerType::kAdamW);
+  EXPECT_EQ(e.train.duration.text(), "18750ba");
+  EXPECT_CONTAINS(text, "# AdamW's first steps are uncertain\n  warmup: 0.05dur\n");
+  EXPECT_EQ(text.find("\noptimizer:"), text.rfind("\noptimizer:"));  // one group each
+}
+
+// Two images of 20 x 10: a square of 4 x 4 on a ground that is brighter above.
+FixedDataset squares() {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 10; ++i) {
+    Sample sample;
+    sample.id = "s" + std::to_string(i);
+    sample.image = Image(20, 10, 1);
+    sample.labels = LabelMap(20, 10);
+    for (int y = 0; y < 20; ++y) {
+      for (int x = 0; x < 10; ++x) {
+        sample.image.bytes()[static_cast<size_t>(y * 10 + x)] = static_cast<uint8_t>(y < 10 ? 200 + i : 100);
+        if (y >= 12 && y < 16 && x >= 2 && x < 6) sample.labels->at(y, x) = 1;
+      }
+    }
+    samples.push_back(std::move(sample));
+  }
+  return FixedDataset(std::move(samples));
+}
+
+TEST(DataFingerprint, SaysWhatTheSamplesAre) {
+  for (const int threads : {1, 3}) {
+    const DataFingerprint found = fingerprint_of(squares(), 64, 1, threads);
+    EXPECT_EQ(found.looked_at, 10);
+    EXPECT_EQ(found.median, (Size{20, 10}));
+    EXPECT_TRUE(found.one_size());
+    EXPECT_EQ(found.depth, "8-bit");
+    EXPECT_EQ(found.object_size, 4);
+    EXPECT_TRUE(found.has_up());
+    EXPECT_LT(found.sideways, 1);
+    EXPECT_NEAR(found.classes.at(1).pixels, 16.0 / 200, 1e-12);
+    EXPECT_NEAR(found.classes.at(1).images, 1, 1e-12);
+    EXPECT_EQ(found.classes.at(2).images, 0);
+    EXPECT_NEAR(found.mean.at(0), (204.5 + 100) / 2 / 255, 1e-12);
+  }
+}
+
+TEST(DataFingerprint, TellsCellsFromPhotographs) {
+  TSR_NEED_DATA(nuclei, "dsb2018_nuclei");
+  TSR_NEED_DATA(coco, "coco_tiny");
+  const auto look = [](const std::string& config, const std::filesystem::path& path) {
+    const Experiment e = load_experiment(config, {"data.path=" + path.string()});
+    return fingerprint_of(*make_dataset(e.data, Split::kTrain), 64, 1, 2);
+  };
+  const DataFingerprint cells = look("builtin:base/datasets/dsb2018_nuclei", nuclei);
+  const DataFingerprint pictures = look("builtin:base/datasets/coco_supercategories", coco);
+  EXPECT_FALSE(cells.has_up());
+  EXPECT_TRUE(pictures.has_up());
+  EXPECT_LT(cells.object_size, 60);
+  EXPECT_GT(pictures.object_size, 100);
+  EXPECT_GT(cells.exposure_spread, 1);
+  EXPECT_LT(pictures.exposure_spread, 1);
+}
+
+}  // namespace
+}  // namespace tessera
