@@ -80,6 +80,7 @@ at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
   const at::Tensor total = reducer_ ? sum_over_ranks(loss) : loss;
   const at::NoGradGuard no_grad;
   if (!use_.begins_step) arena_.buffers().copy_(saved_buffers_);
+  saved_buffers_.reset();  // from here on there is nothing to give up
   return total;
 }
 
