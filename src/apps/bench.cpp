@@ -140,7 +140,9 @@ void bench_step(const BenchArguments& arguments, Experiment experiment, World& w
     step.stop_recording();
     for (const OpCosts& op : op_costs([&] { step.run(batch, {all + kProfiled, all + kProfiled, steps_per_epoch}); }))
       flops += op.flops;
-    flops = total_of(world, at::full({1}, flops, at::kDouble));
+    at::Tensor all_flops = at::scalar_tensor(flops, at::kDouble);
+    world.control.sum(all_flops);
+    flops = all_flops.item<double>();
   }
   if (arguments.profile) least = op_costs([&] { step.run(batch, {all + kProfiled, all + kProfiled, steps_per_epoch}); });
   if (!world.is_first()) return;

@@ -29,14 +29,13 @@ void add_bench_load(CLI::App& bench);
 void add_bench_data(CLI::App& bench);
 void add_bench_suite(CLI::App& bench, int& exit_code);
 void add_tune(CLI::App& app, int& exit_code);
-void add_tune_lr(CLI::App& tune);  // a subcommand of `tune`
+void add_tune_lr(CLI::App& tune);  // subcommands of `tune`
+void add_tune_results(CLI::App& tune);
 void add_models(CLI::App& app, int& exit_code);
 void add_pretrained(CLI::App& models);  // subcommands of `models`
 void add_export(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, int& exit_code);
 void add_scale(CLI::App& app, int& exit_code);
-void add_tune(CLI::App& app, int& exit_code);
-void add_tune_results(CLI::App& tune);  // subcommands of `tune`
 void add_completion(CLI::App& app, int& exit_code);
 
 // `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config, a file or

@@ -65,7 +65,6 @@ int run(int argc, char** argv) {
       "First steps: tessera demo");
   int exit_code = 0;
   add_train(app, exit_code);
-  add_tune(app, exit_code);
   add_eval(app, exit_code);
   add_predict(app, exit_code);
   add_compare(app, exit_code);
@@ -73,7 +72,6 @@ int run(int argc, char** argv) {
   add_data(app, exit_code);
   add_config(app, exit_code);
   add_recipe(app, exit_code);
-  add_tune(app, exit_code);
   add_report(app, exit_code);
   add_doctor(app, exit_code);
   add_demo(app, exit_code);
@@ -81,6 +79,7 @@ int run(int argc, char** argv) {
   add_export(app, exit_code);
   add_bench(app, exit_code);
   add_launch(app, exit_code);
+  add_tune(app, exit_code);
   add_scale(app, exit_code);
   add_completion(app, exit_code);
   // Memory and GPUs are for the processes that it starts.

@@ -25,7 +25,7 @@ struct ScaleArguments {
   std::vector<int64_t> ranks;
   std::vector<std::string> modes, models, hosts, sbatch, setup;
   int64_t repeat = 0, at_once = 0;
-  bool strong = false, weak = false, dry_run = false, stop = false, show = false;
+  bool strong = false, weak = false, retry_failed = false, dry_run = false, stop = false, show = false;
   std::string name, folder, prices, submit, partition, account, time, memory;
   std::optional<int64_t> gpus_per_node, ranks_per_node, cores_per_rank, save_s;
   std::optional<double> target;
@@ -160,6 +160,7 @@ int scale(const ScaleArguments& arguments) {
   std::vector<ScaleTrial> asked;
   for (const PlannedTraining& training : planned) asked.push_back(training.trial);
   state.take(asked);
+  if (arguments.retry_failed) state.forgive();
   const auto write = [&] {
     const std::vector<ScaleOutcome> outcomes = scale_outcomes(planned, state, folder);
     ScaleTable table = scale_table(outcomes, config.target, prices);
@@ -186,6 +187,11 @@ int scale(const ScaleArguments& arguments) {
     follower.run([&] { write(); });
   }
   fmt::print("{}", scale_text(write()));
+  for (const ScaleTrial& trial : state.trials()) {
+    if (trial.state == TrialState::kFailed)
+      fmt::print("failed: {}: {}; {}\n", cell_name(trial.cell), printable(trial.reason),
+                 printable((ScaleFolders{folder}.job(trial) / "output.txt").string()));
+  }
   fmt::print("{}\n", printable((folder / "scale.html").string()));
   if (stop_signal() != 0) {
     log_info("what runs goes on by itself: the same command follows it again, with --stop it saves and ends");
@@ -243,6 +249,8 @@ void add_scale(CLI::App& app, int& exit_code) {
       ->check(CLI::PositiveNumber);
   command->add_flag("--dry-run", arguments->dry_run,
                     "check everything and write the batch scripts, for you to read or to submit");
+  command->add_flag("--retry-failed", arguments->retry_failed,
+                    "trainings that failed are started again, from their last checkpoints");
   command->add_flag("--stop", arguments->stop, "tell the trainings that run to save and end");
   command->add_flag("--show", arguments->show, "the table and the page as they are now; nothing is started");
   command->footer(

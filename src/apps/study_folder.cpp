@@ -7,9 +7,13 @@
 #include "apps/train_command.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "core/printable.h"
+#include "study/page/study_page.h"
 #include "study/schedule/copies.h"
 #include "study/schedule/schedule_context.h"
+#include "study/search/earlier_trials.h"
+#include "study/store/database.h"
 
 namespace tessera {
 namespace {
@@ -23,6 +27,20 @@ std::vector<std::string> changes(const nlohmann::json& was, const nlohmann::json
     if (!was.contains(name) || was.at(name) != value) names.push_back(name);
   }
   return names;
+}
+
+// Copies of earlier studies as they are now: a later start must not learn from what came after.
+fs::path copy_of_earlier(const StudyPlan& plan, size_t place) {
+  return plan.folder / fmt::format("earlier-{}.sqlite", place + 1);
+}
+
+void copy_earlier(const StudyPlan& plan) {
+  for (size_t i = 0; i < plan.earlier.size(); ++i) {
+    const fs::path copy = copy_of_earlier(plan, i);
+    fs::remove(copy);
+    Database source(find_study(plan.earlier[i].string()) / kStudyStore, Database::Mode::kExisting);
+    Statement(source, "VACUUM INTO ?").bind(copy.string()).run();
+  }
 }
 
 }  // namespace
@@ -50,6 +68,7 @@ StudyStore open_study(const StudyPlan& plan) {
              "# Of every trial of the study, which sets its parameters over it.\n" + plan.config_text);
   write_file(plan.folder / kStudyFile,
              "# The study as it was asked for: `tessera tune` with this file or its folder goes on.\n" + plan.text);
+  copy_earlier(plan);
   return StudyStore::create(file, {plan.settings.name, plan.objectives, {{kDefinition, plan.definition}}}, plan.space);
 }
 
@@ -65,6 +84,20 @@ fs::path find_study(const std::string& given) {
 fs::path study_file_of(const fs::path& given) {
   std::error_code error;
   return fs::is_directory(given, error) && fs::exists(given / kStudyFile, error) ? given / kStudyFile : given;
+}
+
+std::vector<Trial> earlier_trials_of(const StudyPlan& plan) {
+  std::vector<Trial> all;
+  for (size_t i = 0; i < plan.earlier.size(); ++i) {
+    const StudyStore store = StudyStore::open(copy_of_earlier(plan, i));
+    EarlierTrials found =
+        earlier_trials({store.info().name, store.space(), store.info().objectives, store.load()}, plan.space, plan.objectives);
+    for (const std::string& note : found.notes) log_info("{}", note);
+    all.insert(all.end(), std::make_move_iterator(found.trials.begin()), std::make_move_iterator(found.trials.end()));
+  }
+  // Of several studies together: -n to -1.
+  for (size_t i = 0; i < all.size(); ++i) all[i].number = static_cast<int64_t>(i) - static_cast<int64_t>(all.size());
+  return all;
 }
 
 std::optional<Trial> best_trial(const StudyStore& store) {
@@ -93,6 +126,17 @@ std::vector<std::string> training_commands(const StudyStore& store, const fs::pa
     commands.push_back(command);
   }
   return commands;
+}
+
+void write_study_page(const StudyStore& store, const fs::path& folder, bool running) {
+  StudyPageInput page{.info = store.info(), .space = store.space(), .trials = store.load(), .running = running};
+  const nlohmann::json definition = page.info.attributes.value(kDefinition, nlohmann::json::object());
+  page.unit = definition.value("unit", "epochs") == "epochs" ? "ep" : "ba";
+  const nlohmann::json end = page.info.attributes.value("end", nlohmann::json());
+  if (!running && end.is_string()) page.status = end.get<std::string>();
+  if (const std::optional<Trial> best = best_trial(store))
+    page.best_commands = training_commands(store, folder, best->number, fmt::format("runs/{}-best", page.info.name));
+  write_file(folder / kStudyPage, render_study_page(page));
 }
 
 }  // namespace tessera

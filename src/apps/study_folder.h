@@ -18,6 +18,9 @@ std::unique_ptr<FileLock> claim_study(const std::filesystem::path& folder);
 // The study of the plan: begun now, or gone on with. Throws UsageError where another one, or one of other settings, lies there.
 StudyStore open_study(const StudyPlan& plan);
 
+// What the studies that this one learns from had found when it began. Notes what of it is not used.
+std::vector<Trial> earlier_trials_of(const StudyPlan& plan);
+
 // The folder of a study that somebody names: the folder, its database or its file. Throws UsageError.
 std::filesystem::path find_study(const std::string& given);
 
@@ -27,6 +30,9 @@ std::filesystem::path study_file_of(const std::filesystem::path& given);
 // The shell commands that train a trial once more, one or, where it took the weights of others, one for each stretch.
 std::vector<std::string> training_commands(const StudyStore& store, const std::filesystem::path& folder, int64_t number,
                                            const std::string& run);
+
+// Writes FOLDER/study.html from what the store has.
+void write_study_page(const StudyStore& store, const std::filesystem::path& folder, bool running);
 
 // The best complete trial by the first objective; nothing where there is none.
 std::optional<Trial> best_trial(const StudyStore& store);

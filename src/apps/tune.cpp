@@ -4,6 +4,7 @@
 #include "apps/command.h"
 #include "apps/study_folder.h"
 #include "apps/study_screen.h"
+#include "core/clock.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -15,7 +16,7 @@
 #include "launch/node/affinity.h"
 #include "nn/model.h"
 #include "study/controller/controller.h"
-#include "study/executor/local_executor.h"
+#include "study/pareto.h"
 #include "tensor/device.h"
 
 namespace tessera {
@@ -113,6 +114,32 @@ class Wishes {
   StudyWish said_ = StudyWish::kNone;
 };
 
+// study.html while a study runs: now and then, so that making it takes little of the time however many trials there are. A page
+// that cannot be written ends no study.
+class StudyPageWriter {
+ public:
+  StudyPageWriter(const StudyStore& store, const fs::path& folder) : store_(store), folder_(folder) {}
+
+  void write_when_due() {
+    if (monotonic_s() >= due_) write(/*running=*/true);
+  }
+  void write(bool running) {
+    constexpr double kEvery_s = 30, kShare = 0.02;
+    const double begun = monotonic_s();
+    try {
+      write_study_page(store_, folder_, running);
+    } catch (const Error& e) {
+      log_warn("{} was not written: {}", kStudyPage, e.what());
+    }
+    due_ = monotonic_s() + std::max(kEvery_s, (monotonic_s() - begun) / kShare);
+  }
+
+ private:
+  const StudyStore& store_;
+  fs::path folder_;
+  double due_ = 0;
+};
+
 void check_model(const Experiment& experiment) {
   const std::vector<std::string> names = model_names();
   if (std::find(names.begin(), names.end(), experiment.model.name) == names.end())
@@ -131,22 +158,45 @@ Machine this_machine(const StudyPlan& plan) {
   return machine;
 }
 
+// How many jobs hosts or a cluster get at once. A queue takes any number; but what waits in it cannot learn from what runs.
+int places_elsewhere(const Executor& executor, const StudyPlan& plan) {
+  constexpr int kInQueue = 16;
+  Job job;
+  job.ranks = static_cast<int>(plan.settings.resources.ranks);
+  job.cores = static_cast<int>(plan.settings.resources.cores);
+  return executor.most_at_once(job).value_or(kInQueue);
+}
+
+// Of several objectives: the trials that no other one beats in all of them.
+void print_front(const std::vector<Trial>& trials, const StudyPlan& plan) {
+  std::vector<Direction> directions;
+  for (const Objective& objective : plan.objectives) directions.push_back(objective.direction);
+  for (const size_t place : pareto_front(trials, directions)) {
+    const Trial& trial = trials[place];
+    fmt::print("front    trial {}", trial.number);
+    for (size_t i = 0; i < trial.values.size(); ++i) fmt::print("  {} {:.6g}", plan.objectives[i].metric, trial.values[i]);
+    fmt::print("  {}\n", printable(plan.space.text(trial.parameters)));
+  }
+}
+
 void print_result(const StudyStore& store, const StudyPlan& plan, const StudyEnd& end) {
-  int64_t complete = 0, stopped = 0, failed = 0, all = 0;
-  for (const Trial& trial : store.load()) {
-    ++all;
+  int64_t complete = 0, stopped = 0, failed = 0;
+  const std::vector<Trial> trials = store.load();
+  for (const Trial& trial : trials) {
     complete += trial.state == TrialState::kComplete;
     stopped += trial.state == TrialState::kStopped;
     failed += trial.state == TrialState::kFailed;
   }
-  fmt::print("trials   {}: {} complete, {} stopped, {} failed\n", all, complete, stopped, failed);
+  fmt::print("trials   {}: {} complete, {} stopped, {} failed\n", trials.size(), complete, stopped, failed);
   fmt::print("ended    {}\n", end.text);
   if (const std::optional<Trial> best = best_trial(store)) {
     fmt::print("best     trial {}", best->number);
     for (size_t i = 0; i < best->values.size(); ++i) fmt::print("  {} {:.6g}", plan.objectives.at(i).metric, best->values[i]);
     fmt::print("\n         {}\n", printable(plan.space.text(best->parameters)));
+    if (plan.objectives.size() > 1) print_front(trials, plan);
     fmt::print("train it tessera tune best {}\n", printable(plan.folder.string()));
   }
+  fmt::print("page     {}\n", printable((plan.folder / kStudyPage).string()));
   fmt::print("study    {}\n", printable((plan.folder / kStudyStore).string()));
 }
 
@@ -159,15 +209,25 @@ int run_study(const StudyRequest& request) {
   fs::remove(plan.folder / kStopFile, error);  // meant for an earlier one
   catch_signals();
   Wishes wishes(plan.folder);
-  LocalExecutor executor;
+  const std::unique_ptr<Executor> executor = make_executor(plan.executor);
+  const bool local = std::holds_alternative<LocalOptions>(plan.executor);
+  const auto limit = local ? std::nullopt : std::optional(places_elsewhere(*executor, plan));
   StudyScreen screen;
-  Controller controller(plan, store, executor,
-                        {.machine = this_machine(plan),
+  StudyPageWriter page(store, plan.folder);
+  Controller controller(plan, store, *executor,
+                        {.machine = local ? this_machine(plan) : Machine{},
+                         .earlier = earlier_trials_of(plan),
+                         .executor_limit = limit,
                          .wish = [&] { return wishes(); },
-                         .show = [&](const StudyView& view) { screen.show(view); },
+                         .show =
+                             [&](const StudyView& view) {
+                               screen.show(view);
+                               page.write_when_due();
+                             },
                          .chatty = !ProgressBar::on_terminal()});
   const StudyEnd end = controller.run();
   fs::remove(plan.folder / kStopFile, error);
+  page.write(/*running=*/!end.complete);
   print_result(store, plan, end);
   return end.complete ? 0 : terminated != 0 ? kTerminated : kInterrupted;
 }

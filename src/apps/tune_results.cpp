@@ -78,6 +78,11 @@ void add_tune_results(CLI::App& tune) {
   best->add_option("--run-dir", *run, "folder of that run; default: runs/NAME-best");
   best->callback([=] { print_best(*study, *run); });
   add("status", "list the trials of a study, also while it runs")->callback([=] { print_status(*study); });
+  add("report", "make study.html of a study anew")->callback([=] {
+    const fs::path folder = find_study(*study);
+    write_study_page(StudyStore::open(folder / kStudyStore), folder, /*running=*/false);
+    fmt::print("{}\n", printable((folder / kStudyPage).string()));
+  });
   add("stop", "have whoever runs a study stop its trials, which save first")->callback([=] { ask_to_stop(*study); });
 }
 

@@ -247,10 +247,11 @@ template <class V>
 void describe(V& v, BalanceConfig& c) {
   v.field("strength", c.strength, "share of the draws that go by classes; the others are spread evenly over all samples",
           between(0, 1));
-  v.field("temperature", c.temperature,
-          "T of exp((1 - share of the class) / T): the smaller, the more often the rarest classes; the larger, the more alike all "
-          "of them",
-          between(1e-4, 1e4));
+  v.field(
+      "temperature", c.temperature,
+      "T of exp((1 - share of the class) / T): the smaller, the more often the rarest classes; the larger, the more alike all "
+      "of them",
+      between(1e-4, 1e4));
   v.field("min_pixels", c.min_pixels, "a sample shows a class from so many labelled pixels on", at_least(1));
 }
 

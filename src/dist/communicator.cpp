@@ -23,7 +23,6 @@ void finish(const c10::intrusive_ptr<c10d::Work>& work) {
   } catch (const std::exception& e) {
     const std::string text = e.what();
     const RankStatus& status = rank_status();
-    end_collective();
     throw PeerLost(fmt::format(
         "the other ranks cannot be reached any more (collective {}, step {}, {}): one of them has ended, hangs or lost its "
         "network; its own log says why. {}",
@@ -152,7 +151,8 @@ void Communicator::receive(at::Tensor tensor, int from) {
   finish(backend_->recv(in, from, kTag));
 }
 
-void Communicator::close() {
+void Communicator::close(bool abort) {
+  if (abort) backend_->abort();
   backend_.reset();
 }
 

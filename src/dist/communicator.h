@@ -75,7 +75,8 @@ class Communicator {
   void barrier();
 
   // Ends what is under way, which whoever waits for this rank in it learns as PeerLost; then goes on with new connections.
-  void close();
+  // abort: what a GPU is at would not end by itself.
+  void close(bool abort);
   void reopen(c10::intrusive_ptr<c10d::Backend> backend);
 
  private:

@@ -32,6 +32,40 @@ TEST(Communicator, CollectivesOverThreeRanks) {
   });
 }
 
+// One rank cannot go on; another is in a collective of the whole world, a third in one that is under way.
+TEST(World, WhereARankGivesUpAllMeetAgain) {
+  for (const int quitter : {0, 1, 2}) {
+    on_ranks(3, [quitter](World& world) {
+      for (int time = 0; time < 2; ++time) {
+        if (world.rank() == quitter) {
+          world.meet_again();
+        } else {
+          at::Tensor value = at::ones({1000}, at::kDouble);
+          const bool waits = world.rank() == (quitter + 1) % 3;
+          try {
+            if (waits) {
+              world.norms.sum(value);
+            } else {
+              Exchange exchange = world.gradients.begin_sum(value);
+              world.control.barrier();
+            }
+            ADD_FAILURE() << "a collective without rank " << quitter;
+          } catch (const PeerLost&) {
+            EXPECT_TRUE(world.wants_to_meet_again());
+          }
+          world.meet_again();
+        }
+        EXPECT_FALSE(world.wants_to_meet_again());
+        for (Communicator* group : {&world.control, &world.gradients, &world.norms}) {
+          at::Tensor sum = at::full({3}, world.rank() + 1, at::kDouble);
+          group->sum(sum);
+          EXPECT_TRUE(sum.equal(at::full({3}, 6, at::kDouble)));
+        }
+      }
+    });
+  }
+}
+
 TEST(Communicator, OneRankSendsToAnother) {
   on_ranks(3, [](World& world) {
     const at::Tensor sent = at::arange(12, at::kShort).view({3, 4}) + world.rank();

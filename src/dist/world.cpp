@@ -64,7 +64,9 @@ bool World::wants_to_meet_again() const {
 // one of them is closed.
 void World::meet_again() {
   store_->set(again_key(), std::vector<uint8_t>{1});
-  for (Communicator* communicator : {&control, &norms, &gradients}) communicator->close();
+  control.close(/*abort=*/false);
+  norms.close(/*abort=*/cuda_);
+  gradients.close(/*abort=*/cuda_);
   ++meetings_;
   control.reopen(make_backend("control", store_, spec, meetings_, false, timeout_));
   gradients.reopen(make_backend("gradients", store_, spec, meetings_, cuda_, timeout_));

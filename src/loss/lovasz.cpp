@@ -23,7 +23,7 @@ at::Tensor lovasz_slopes(const at::Tensor& errors, const at::Tensor& truth, cons
   const at::Tensor order = std::get<1>(
       errors.detach().masked_fill(ignored.unsqueeze(0), kMinusInfinity).sort(/*stable=*/true, 1, /*descending=*/true));
   const at::Tensor own = truth.logical_and(ignored.logical_not().unsqueeze(0)).gather(1, order);
-  const at::Tensor found = own.cumsum(1, type);  // c
+  const at::Tensor found = own.cumsum(1, at::kInt).to(type);  // c; whole numbers are summed alike on every device
   const at::Tensor place = at::arange(1, pixels + 1, found.options()).unsqueeze(0);
   const at::Tensor count = found.narrow(1, pixels - 1, 1);  // G
   const at::Tensor joined = count + place - found;

@@ -215,20 +215,23 @@ class Formulas {
     double count = 0;
     const at::Tensor weights = weights_of(o.class_weights).flatten();
     each_image([&](int64_t n, const at::Tensor& labels, double weight) {
+      const at::Tensor log_p = log_p_[n].flatten(1), p = p_[n].detach().flatten(1), counted = at::zeros_like(p);
+      const auto label = labels.accessor<int64_t, 1>();
+      const auto prob = p.accessor<double, 2>();
+      auto count_of = counted.accessor<double, 2>();
       std::vector<std::pair<double, int64_t>> pixels;
       for (int64_t i = 0; i < labels.numel(); ++i) {
-        if (labels[i].item<int>() >= 0) pixels.emplace_back(p_[n].flatten(1)[labels[i].item<int>()][i].item<double>(), i);
+        if (label[i] >= 0) pixels.emplace_back(prob[label[i]][i], i);
       }
       std::sort(pixels.begin(), pixels.end());
       const auto kept = std::llround(o.min_kept < 1 ? o.min_kept * static_cast<double>(labels.numel()) : o.min_kept);
       for (size_t rank = 0; rank < pixels.size(); ++rank) {
-        const auto& [p, i] = pixels[rank];
-        if (p >= o.threshold && static_cast<int64_t>(rank) >= kept) continue;
-        const int label = labels[i].item<int>();
-        const double own = weight * weights[weights.numel() > 1 ? label : 0].item<double>();
-        sum = sum - own * log_p_[n].flatten(1)[label][i];
-        count += own;
+        const auto& [of_label, i] = pixels[rank];
+        if (of_label >= o.threshold && static_cast<int64_t>(rank) >= kept) continue;
+        count_of[label[i]][i] = weight * weights[weights.numel() > 1 ? label[i] : 0].item<double>();
       }
+      sum = sum - (counted * log_p).sum();
+      count += counted.sum().item<double>();
     });
     return sum / (o.mean == OhemMean::kAll ? static_cast<double>(targets_.labels.numel()) : count);
   }
@@ -256,23 +259,24 @@ class Formulas {
   void each_image(const Work& work) const {
     for (int64_t n = 0; n < targets_.labels.size(0); ++n) {
       const double weight = targets_.mixed() ? targets_.mix_weight[n].item<double>() : 1;
-      work(n, targets_.labels[n].flatten(), weight);
-      if (targets_.mixed()) work(n, targets_.other[n].flatten(), 1 - weight);
+      work(n, targets_.labels[n].flatten().to(at::kLong), weight);
+      if (targets_.mixed()) work(n, targets_.other[n].flatten().to(at::kLong), 1 - weight);
     }
   }
 
   at::Tensor lovasz(const LovaszConfig& o, int64_t n, const at::Tensor& labels) const {
-    const at::Tensor places = labels.ne(kIgnoreLabel).nonzero().flatten();
+    const at::Tensor places = labels.ne(kIgnoreLabel).nonzero().flatten(), seen_labels = labels.index_select(0, places);
+    const auto label = seen_labels.accessor<int64_t, 1>();
     at::Tensor total = at::zeros({}, at::kDouble);
     int64_t count = 0;
     for (int k = binary_ ? 1 : 0; k < num_classes_; ++k) {
       std::vector<bool> truth;
-      for (int64_t i = 0; i < places.numel(); ++i) truth.push_back(labels[places[i].item<int64_t>()].item<int>() == k);
+      for (int64_t i = 0; i < places.numel(); ++i) truth.push_back(label[i] == k);
       const bool seen = std::find(truth.begin(), truth.end(), true) != truth.end();
       if (!seen && !binary_ && !o.absent_classes) continue;
       ++count;
       if (truth.empty()) continue;
-      const at::Tensor own = labels.index_select(0, places).eq(k).to(at::kDouble);
+      const at::Tensor own = seen_labels.eq(k).to(at::kDouble);
       const at::Tensor scores = (binary_ ? full_[n][0] : p_[n][k]).flatten().index_select(0, places);
       const at::Tensor errors = binary_ ? 1 - scores * (2 * own - 1) : (own - scores).abs();
       total = total + lovasz_extension(errors, truth, binary_);

@@ -40,7 +40,7 @@ at::Tensor OhemTerm::hard(const at::Tensor& nll, const at::Tensor& labels) const
   at::Tensor counts = p.lt(options_.threshold);
   if (kept > 0) {
     // Of an image with fewer labelled pixels it is infinite: all of those count.
-    const at::Tensor last = std::get<0>(p.flatten(1).kthvalue(kept, 1));
+    const at::Tensor last = std::get<0>(p.flatten(1).topk(kept, 1, /*largest=*/false, /*sorted=*/false)).amax(1);
     counts = counts.logical_or(p.le(last.view({-1, 1, 1})));
   }
   return counts.logical_and_(ignored.logical_not());

@@ -29,7 +29,7 @@ TEST(ClipGradNorm, ZeroOnlyMeasures) {
 
 TEST(ClipGradNorm, TakesTheLossScaleOut) {
   const GradientNorm clip =
-      clip_grad_norm(at::tensor({3.0F, 4.0F}) * 1024, 0, at::tensor({1024.0, 0.0, 0.0, 0.0}, at::kDouble));
+      clip_grad_norm(at::tensor({3.0F, 4.0F}) * 1024, 0, at::tensor({1024.0, 0.0, 0.0, 0.0, 1.0, 0.0}, at::kDouble));
   EXPECT_EQ(clip.norm.item<double>(), 5);
   EXPECT_EQ(clip.clip_factor.item<double>(), 1.0 / 1024);
 }

@@ -107,8 +107,7 @@ TEST(Optimizer, DecoupledDecayDoesNotDependOnTheSizeOfTheFullRate) {
 // The head is left alone for four steps; from then on it goes the way of an optimizer that begins there, while the others never
 // notice.
 TEST(Optimizer, WhatRestsStandsStillAndThenBeginsAsIfJustAdded) {
-  for (const OptimizerType type : {OptimizerType::kSgd, OptimizerType::kDecoupledSgd, OptimizerType::kAdam,
-                                   OptimizerType::kAdamW, OptimizerType::kLamb, OptimizerType::kLars, OptimizerType::kLion}) {
+  for (const OptimizerType type : kAllTypes) {
     for (const bool fused : {true, false}) {
       OptimizerConfig config;
       config.type = type;
@@ -225,7 +224,7 @@ TEST(Optimizer, WritesTheAverageAndTheCopies) {
       config.type = type;
       at::Tensor params = initial(at::kFloat);
       StepExtras extras{.average = params.clone(), .average_weight = 0.25, .copies = params.to(at::kHalf)};
-      extras.scale = {at::scalar_tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0}, at::kDouble)};
+      extras.scale = {at::scalar_tensor(0.5, at::kDouble), at::tensor({2.0, 0.0, 1.0, 0.0, 1.0, 0.0}, at::kDouble)};
       Optimizer optimizer(config, {0.1}, kSpans, params, fused);
       optimizer.step(params, gradient(0, at::kFloat), {}, std::nullopt, extras);
       const at::Tensor before = initial(at::kFloat), after = params.clone();

@@ -126,6 +126,15 @@ TEST_F(MemoryFaults, AStepOfTwoRanksWithSpreadUnits) {
   expect_same_for_all({"train.norm_group=8"}, 2, false, 29);
 }
 
+// In either of its two gradients, and on the way uphill and back.
+TEST_F(MemoryFaults, AStepOfSam) {
+  expect_same_for_all({"train.sam.rho=0.2", "loss.terms=[ce, dice]"}, 1, false, 13);
+}
+
+TEST_F(MemoryFaults, AStepOfSamOnTwoRanksWithSpreadUnits) {
+  expect_same_for_all({"train.sam.rho=0.2", "train.norm_group=8"}, 2, false, 61);
+}
+
 // The rank that ran out never fits: all go on with activation checkpointing.
 TEST_F(MemoryFaults, TheLadderEndsWithCheckpointing) {
   const Experiment e = tiny({"train.norm_group=8"});

@@ -12,12 +12,6 @@ namespace {
 constexpr int64_t kStepsBefore = 5;  // which build plans, caches and graphs
 constexpr size_t kOpsShown = 12;
 
-double ms_of(const Profile& profile, std::string_view begin) {
-  double total = 0;
-  for (const PartTime& part : profile.parts) total += part.name.starts_with(begin) ? part.ms : 0;
-  return total;
-}
-
 double host_ms_of(const Profile& profile, std::string_view begin) {
   double total = 0;
   for (const PartTime& part : profile.parts) total += part.name.starts_with(begin) ? part.host_ms : 0;

@@ -67,7 +67,7 @@ at::Tensor SharpnessAware::gradient(const Progress& at, const std::function<at::
   here({.begins_step = false});
   // Not every layer passes on a weight that is not a number.
   const at::NoGradGuard no_grad;
-  arena_.grads().narrow(0, 0, 1).add_(flaw);
+  make_with_kept_memory([&] { arena_.grads().narrow(0, 0, 1).add_(flaw); });
   return loss;
 }
 

@@ -154,7 +154,7 @@ TEST(StepGuard, LookingLateLosesNothing) {
       guard.watch(batch, at, step.run(batch, at));
       while (const auto held = guard.next_held(i == 7, spikes)) {
         held_steps.push_back(held->at.step);
-        EXPECT_NE(guard.find_cause(*held).place.find("convolution"), std::string::npos);
+        EXPECT_NE(guard.find_cause(*held).place.find("aten::"), std::string::npos);
         guard.leave_out(*held);
       }
     }

@@ -77,7 +77,11 @@ at::Tensor TrainStep::loss_and_gradients(const Batch& batch, const Progress& at,
                                          const GradientUse& use) {
   while (true) {
     try {
-      if (!inputs) inputs = inputs_of(batch, at);
+      if (inputs) {
+        max_over_ranks(world_, 0);  // all have the sums of the gradient before, and none is in them any more
+      } else {
+        inputs = inputs_of(batch, at);
+      }
       const at::Tensor loss = gradients_.compute(*inputs, use);
       max_over_ranks(world_, 0);  // all have got here
       return loss;

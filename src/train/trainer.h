@@ -101,8 +101,8 @@ class Trainer {
   at::Device device_;
   std::optional<TorchSettings> settings_;
   DatasetPtr train_set_, val_set_;
-  SampleNames samples_;  // of the first rank
-  ImageFacts images_;    // of the training set
+  SampleNames samples_;          // of the first rank
+  ImageFacts images_;            // of the training set
   std::vector<double> chances_;  // of the training samples; empty: all alike
   Pipeline train_pipeline_;
   std::unique_ptr<Quarantine> train_quarantine_;

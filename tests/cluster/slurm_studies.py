@@ -76,7 +76,7 @@ def refused(study, folder, slurm):
     check("sbatch did not take the job" in out and "nothing was started" in out, out)
     # A controller that stands still for a while: questions go unanswered, the study goes on.
     process = subprocess.Popen(words(study, folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    slurm.wait_for(lambda: list(folder.glob("jobs/*/slurm_id")), "a job")
+    slurm.wait_for(lambda: len(list(folder.glob("jobs/*/slurm_id"))) == 2, "two jobs", seconds=300)
     ctld = next(daemon for daemon in slurm.daemons if daemon.args[0] == "slurmctld")
     ctld.send_signal(signal.SIGSTOP)
     time.sleep(15)
@@ -89,7 +89,7 @@ def refused(study, folder, slurm):
 
 def cancelled(study, folder, slurm):
     process = subprocess.Popen(words(study, folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    slurm.wait_for(lambda: list(folder.glob("runs/*/checkpoints/step-*/DONE")), "a checkpoint")
+    slurm.wait_for(lambda: list(folder.glob("runs/*/checkpoints/step-*/DONE")), "a checkpoint", seconds=300)
     run("scancel", "--me")
     out = process.communicate(timeout=300)[0]
     check(process.returncode == 1 and "CANCELLED" in out, out)
@@ -111,12 +111,12 @@ def main():
             scripts_pass(study, base / "scripts")
             print(scale(study, base / "plain"))
             same_as(base / "plain", base / "plain", "undisturbed")
-            killed(study_file(base / "killed.json", QUICK, name="killed"), base / "killed", base / "plain")
+            killed(study_file(base / "killed.json", QUICK, name="killed", retries=100), base / "killed", base / "plain")
             lost_id(study_file(base / "lost.json", QUICK, name="lost"), base / "lost", base / "plain")
-            # Slurm counts in minutes: of one minute, the end is told 57 s before, or up to as many earlier.
+            # Slurm counts in minutes: the end of its one minute is told 25 s before, or earlier.
             slow = ["train.duration=6000ba", "run.log_every=500ba", "eval.every=6000ba", "checkpoint.every=500ba", "run.tensorboard=false"]
             scale(study_file(base / "slow.json", QUICK, name="slow", options=slow), base / "slow")
-            time_limit(study_file(base / "limit.json", {**QUICK, "time": "1", "save_s": 57}, name="limit", options=slow), base / "limit", base / "slow")
+            time_limit(study_file(base / "limit.json", {**QUICK, "time": "1", "save_s": 25}, name="limit", options=slow), base / "limit", base / "slow")
             refused(study_file(base / "refused.json", {**QUICK, "timeout_s": 3}, name="refused"), base / "refused", slurm)
             cancelled(study_file(base / "cancelled.json", QUICK, name="cancelled", options=slow), base / "cancelled", slurm)
             steps(study_file(base / "steps.json", {**QUICK, "allocation": True}, name="steps"), base / "steps", base / "plain")

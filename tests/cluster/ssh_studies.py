@@ -55,7 +55,7 @@ class SshHosts:
 
 
 def killed(hosts, base, executor):
-    study = study_file(base / "killed.json", executor, name="killed", at_once=2)
+    study = study_file(base / "killed.json", executor, name="killed", at_once=2, retries=100)
     kill_again_and_again(study, base / "killed", 20, 11)
     same_as(base / "killed", base / "plain", "20 kills")
     no_doubles(base / "killed")

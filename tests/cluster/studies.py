@@ -11,7 +11,7 @@ import time
 from cluster import OPTIONS, check, program
 
 # Seconds of training on a quiet core, so that kills meet it in all its phases.
-LONG = ["train.duration=200ba", "run.log_every=20ba", "eval.every=100ba", "checkpoint.every=20ba", "run.tensorboard=false"]
+LONG = ["train.duration=400ba", "run.log_every=20ba", "eval.every=200ba", "checkpoint.every=20ba", "run.tensorboard=false"]
 
 
 def study_file(path, executor, ranks=(1, 2), repeat=1, options=LONG, **more):

@@ -29,7 +29,9 @@ const std::map<std::string, WeightLayout> kLayouts{
 
 std::vector<at::Tensor> forward(SegmentationModel& model, const at::Tensor& x) {
   const ModelOutput output = model.forward(x);
-  return output.aux.defined() ? std::vector{output.logits(), output.aux} : std::vector{output.logits()};
+  std::vector<at::Tensor> outputs{output.logits()};
+  outputs.insert(outputs.end(), output.aux.begin(), output.aux.end());
+  return outputs;
 }
 
 void run(const nlohmann::json& job) {

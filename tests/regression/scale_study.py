@@ -113,6 +113,7 @@ def failures(folder):
     """One training fails, the others go on; mistakes are found before anything starts."""
     out, _ = scale("base/models/unet_small", folder / "fails", *TINY, *QUICK, "train.duration=4ba", "dist.rank_weights=[1]", "--ranks", "1,2", expect=1)
     check(state(folder / "fails")["ddp-1-seed0"]["state"] == "complete", out)
+    check("failed: ddp-2-seed0: exit code" in out, out)
     check("1 failed" in out and "failed" in (folder / "fails/scale.html").read_text(), out)
     for words, said in ((["--ranks", "0"], "from 1"), (["--modes", "pipeline"], "none of none, dp, ddp, zero1"), (["--models", "unett"], "no model"),
                         (["--partition", "gpu"], "--submit slurm"), (["train.bach_size=3"], "batch_size"), (["--submit", "ssh"], "no hosts"),

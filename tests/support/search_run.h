@@ -10,7 +10,7 @@
 namespace tessera::testing {
 
 // A choice of two models; one has a depth, both have a rate, and a fixed number that varies nothing.
-inline Space conditional_space() {
+inline Space space_of_models() {
   Parameter model{.name = "model", .kind = Parameter::Kind::kChoice};
   model.choices = {{"\"unet\""}, {"\"fcn\""}};
   Parameter depth{.name = "depth", .kind = Parameter::Kind::kInteger, .low = 1, .high = 9, .step = 1};

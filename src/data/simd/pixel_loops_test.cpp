@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/cpu_features.h"
 #include "core/image.h"
 #include "core/rng.h"
 
@@ -13,8 +14,26 @@ namespace tessera {
 namespace baseline {
 extern const PixelLoops kPixelLoops;
 }
+#ifdef __x86_64__
+namespace avx2 {
+extern const PixelLoops kPixelLoops;
+}
+namespace avx512 {
+extern const PixelLoops kPixelLoops;
+}
+#endif
 
 namespace {
+
+// Of all sets that the machine at hand takes.
+std::vector<PixelLoops> loops_here() {
+  std::vector<PixelLoops> found = {pixel_loops()};
+#ifdef __x86_64__
+  if (cpu_features().avx2) found.push_back(avx2::kPixelLoops);
+  if (cpu_features().avx512) found.push_back(avx512::kPixelLoops);
+#endif
+  return found;
+}
 
 using Bytes = std::vector<uint8_t>;
 
@@ -52,12 +71,16 @@ TEST(PixelLoops, RowsOfEveryLengthAreResizedAlike) {
       const std::vector<TapPair> own = random_taps(pairs, rng);
       for (int k = 0; k < pairs; ++k) taps[static_cast<size_t>(tap_place(x, k, pairs))] = own[static_cast<size_t>(k)];
     }
-    Bytes expected(static_cast<size_t>(count) * 3 + kWriteBeyond), got = expected;
+    const Bytes empty(static_cast<size_t>(count) * 3 + kWriteBeyond);
+    Bytes expected = empty;
     baseline::kPixelLoops.resize_rgb_row(from.data(), expected.data(), offsets.data(), taps.data(), count, pairs);
-    pixel_loops().resize_rgb_row(from.data(), got.data(), offsets.data(), taps.data(), count, pairs);
     expected.resize(static_cast<size_t>(count) * 3);
-    got.resize(expected.size());
-    EXPECT_EQ(got, expected) << count;
+    for (const PixelLoops& loops : loops_here()) {
+      Bytes got = empty;
+      loops.resize_rgb_row(from.data(), got.data(), offsets.data(), taps.data(), count, pairs);
+      got.resize(expected.size());
+      EXPECT_EQ(got, expected) << count;
+    }
   }
 }
 
@@ -70,11 +93,14 @@ TEST(PixelLoops, RowsAreSummedAlike) {
     for (int k = 0; k < 2 * pairs; ++k) rows.push_back(random_bytes(count, rng));
     for (const Bytes& row : rows) pointers.push_back(row.data());
     const std::vector<TapPair> taps = random_taps(pairs, rng);
-    Bytes expected(count + 1, 77), got = expected;
+    Bytes expected(count + 1, 77);
     baseline::kPixelLoops.sum_rows(pointers.data(), expected.data(), taps.data(), pairs, count);
-    pixel_loops().sum_rows(pointers.data(), got.data(), taps.data(), pairs, count);
-    EXPECT_EQ(got, expected) << count;
-    EXPECT_EQ(got.back(), 77);
+    for (const PixelLoops& loops : loops_here()) {
+      Bytes got(count + 1, 77);
+      loops.sum_rows(pointers.data(), got.data(), taps.data(), pairs, count);
+      EXPECT_EQ(got, expected) << count;
+      EXPECT_EQ(got.back(), 77);
+    }
   }
 }
 
@@ -83,9 +109,12 @@ TEST(PixelLoops, WhiteStaysWhite) {
   const uint8_t* rows[] = {row.data(), row.data(), row.data(), row.data()};
   Rng rng(3, Stream::kSynthetic);
   for (int round = 0; round < 100; ++round) {
-    Bytes to(64);
-    pixel_loops().sum_rows(rows, to.data(), random_taps(2, rng).data(), 2, 64);
-    EXPECT_EQ(to, row);
+    const std::vector<TapPair> taps = random_taps(2, rng);
+    for (const PixelLoops& loops : loops_here()) {
+      Bytes to(64);
+      loops.sum_rows(rows, to.data(), taps.data(), 2, 64);
+      EXPECT_EQ(to, row);
+    }
   }
 }
 
@@ -105,8 +134,11 @@ TEST(PixelLoops, ColoursChangeAlike) {
     }
     Bytes expected = pixels;
     baseline::kPixelLoops.change_rgb(expected.data(), expected.size() / 3, color);
-    pixel_loops().change_rgb(pixels.data(), pixels.size() / 3, color);
-    EXPECT_TRUE(pixels == expected) << round;
+    for (const PixelLoops& loops : loops_here()) {
+      Bytes got = pixels;
+      loops.change_rgb(got.data(), got.size() / 3, color);
+      EXPECT_TRUE(got == expected) << round;
+    }
   }
 }
 
@@ -123,8 +155,11 @@ TEST(PixelLoops, EveryColourTurnsAlike) {
       }
       Bytes expected = pixels;
       baseline::kPixelLoops.change_rgb(expected.data(), expected.size() / 3, color);
-      pixel_loops().change_rgb(pixels.data(), pixels.size() / 3, color);
-      ASSERT_TRUE(pixels == expected) << hue << " " << red;
+      for (const PixelLoops& loops : loops_here()) {
+        Bytes got = pixels;
+        loops.change_rgb(got.data(), got.size() / 3, color);
+        ASSERT_TRUE(got == expected) << hue << " " << red;
+      }
     }
   }
 }
@@ -133,14 +168,18 @@ TEST(PixelLoops, FiltersAreUndone) {
   Rng rng(5, Stream::kSynthetic);
   for (size_t count = 1; count < 100; ++count) {
     for (const size_t unit : {1U, 2U, 3U, 4U}) {
-      Bytes expected = random_bytes(count * unit, rng), got = expected;
+      const Bytes left = random_bytes(count * unit, rng), above = random_bytes(count * unit, rng);
+      Bytes expected = left;
       for (size_t i = unit; i < expected.size(); ++i) expected[i] = static_cast<uint8_t>(expected[i] + expected[i - unit]);
-      pixel_loops().add_left(got.data(), got.size(), unit);
-      EXPECT_EQ(got, expected);
-      const Bytes above = random_bytes(count * unit, rng);
-      for (size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<uint8_t>(expected[i] + above[i]);
-      pixel_loops().add_row(got.data(), above.data(), got.size());
-      EXPECT_EQ(got, expected);
+      Bytes both = expected;
+      for (size_t i = 0; i < both.size(); ++i) both[i] = static_cast<uint8_t>(both[i] + above[i]);
+      for (const PixelLoops& loops : loops_here()) {
+        Bytes got = left;
+        loops.add_left(got.data(), got.size(), unit);
+        EXPECT_EQ(got, expected);
+        loops.add_row(got.data(), above.data(), got.size());
+        EXPECT_EQ(got, both);
+      }
     }
   }
 }

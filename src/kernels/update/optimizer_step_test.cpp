@@ -186,6 +186,34 @@ TEST(OptimizerStep, FinalRatesOfTheRangesComeOnTop) {
   }
 }
 
+// In the seventh step, which is the third of the second range; whether the host counts the steps or the device.
+TEST(OptimizerStep, ARangeThatBeganLaterHasBiasesOfItsOwn) {
+  const auto stepped = [&](double steps, double begun_after, bool on_device) {
+    const auto device = testing::test_device();
+    const at::Tensor params = start().to(device);
+    const std::vector<at::Tensor> state{torch::zeros_like(params), torch::zeros_like(params)};
+    const RangeTable ranges = make_range_table({{0, 5000}, {5000, kNumel}}, {{}, {.begun_after = begun_after}}, device);
+    StepNumbers numbers{.lr = 0.1, .momentum = 0.9, .beta2 = kBeta2, .eps = 1e-8};
+    set_biases(numbers, on_device ? 1 : steps);
+    GradientScale scale;
+    if (on_device) {
+      scale = {torch::ones({}, torch::kDouble).to(device),
+               torch::tensor({1.0, 0.0, steps, 0.0, 0.0, 0.0}, torch::kDouble).to(device)};
+    }
+    optimizer_step({params, gradient(0).to(device), state}, ranges, scale, UpdateRule::kAdam, numbers);
+    return params.cpu();
+  };
+  const at::Tensor seventh = stepped(7, 0, false), third = stepped(3, 0, false);
+  ASSERT_GT(difference(seventh, third), 1e-3);
+  for (const bool on_device : {false, true}) {
+    const at::Tensor found = stepped(7, 4, on_device);
+    EXPECT_LT(difference(found.slice(0, 0, 5000), seventh.slice(0, 0, 5000)), 1e-15) << on_device;
+    EXPECT_LT(difference(found.slice(0, 5000), third.slice(0, 5000)), 1e-15) << on_device;
+    EXPECT_LT(difference(stepped(7, 9, on_device).slice(0, 5000), stepped(1, 0, false).slice(0, 5000)), 1e-15)
+        << on_device << ": some of the steps were skipped";
+  }
+}
+
 TEST(OptimizerStep, StateMustFitTheRule) {
   const at::Tensor params = torch::zeros({4});
   const RangeTable ranges = make_range_table({{0, 4}}, {{}}, at::kCPU);

@@ -160,7 +160,7 @@ TEST(TrustRatio, GradientsThatAreNotFiniteChangeNothing) {
   const at::Tensor nothing = torch::tensor(NAN, torch::kDouble).to(device);
   const at::Tensor one = torch::tensor(1.0, torch::kDouble).to(device);
   for (const auto& [name, rule, result] : kRules) {
-    const at::Tensor scaling = torch::tensor({1.0, 0.0, 1.0, 0.0}, torch::kDouble).to(device);
+    const at::Tensor scaling = torch::tensor({1.0, 0.0, 1.0, 0.0, 1.0, 0.0}, torch::kDouble).to(device);
     EXPECT_TRUE(own(rule, at::kDouble, {nothing, scaling}).equal(start())) << name;
     const at::Tensor counted = own(rule, at::kDouble, {one, scaling}, {}, 0, [&](int) { scaling[2] += 1; });
     EXPECT_LT(largest_difference(counted, result(1)), 1e-12) << name;

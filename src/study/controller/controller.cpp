@@ -28,8 +28,9 @@ std::unique_ptr<Searcher> searcher_of(const StudyPlan& plan) {
   context.directions.clear();
   for (const Objective& objective : plan.objectives) context.directions.push_back(objective.direction);
   auto searcher = make_searcher(plan.search, context);
-  if (plan.points.empty()) return searcher;
-  return std::make_unique<EnqueuedSearch>(std::move(searcher), plan.space, plan.points, plan.settings.seed);
+  if (!plan.points.empty())
+    searcher = std::make_unique<EnqueuedSearch>(std::move(searcher), plan.space, plan.points, plan.settings.seed);
+  return searcher;
 }
 
 }  // namespace
@@ -74,6 +75,7 @@ StudyEnd Controller::run() {
 void Controller::recall() {
   const nlohmann::json& attributes = store_.info().attributes;
   if (const auto found = attributes.find(kSeconds); found != attributes.end() && found->is_number()) seconds_before_ = *found;
+  for (const Trial& trial : options_.earlier) searcher_->observe(trial);
   for (Trial& trial : store_.load()) {
     searcher_->observe(trial);
     scheduler_->observe(trial);

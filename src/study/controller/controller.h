@@ -28,6 +28,7 @@ enum class StudyWish {
 
 struct ControllerOptions {
   Machine machine = {};                    // for executors that leave places to the controller
+  std::vector<Trial> earlier = {};         // of other studies, for the search to learn from first
   std::optional<int> executor_limit = {};  // else: how many jobs it takes at once
   std::function<StudyWish()> wish = [] { return StudyWish::kNone; };
   std::function<void(const StudyView&)> show = {};  // called often

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "study/schedule/copies.h"
 #include "support/function_executor.h"
 
@@ -21,8 +22,12 @@ class ControllerTest : public ::testing::Test {
   ControllerTest() : folder_(fs::temp_directory_path() / fmt::format("controller_{}", ::getpid())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
+    set_log_level(LogLevel::kError);
   }
-  ~ControllerTest() override { fs::remove_all(folder_); }
+  ~ControllerTest() override {
+    set_log_level(LogLevel::kInfo);
+    fs::remove_all(folder_);
+  }
 
   // Rates are better the nearer they are to 0.1, and all get better with the epochs.
   static double value(const FunctionExecutor::Values& values, int64_t epoch) {
@@ -244,6 +249,19 @@ TEST_F(ControllerTest, JobsThatRunOnAreFoundAgain) {
   const std::vector<Trial> trials = run(plan({"budget.trials=2"}), jobs);
   EXPECT_EQ(count(trials, TrialState::kComplete), 2);
   EXPECT_EQ(jobs.started, 3);
+}
+
+TEST_F(ControllerTest, EarlierTrialsAreLearnedFrom) {
+  FunctionExecutor jobs = executor();
+  ControllerOptions knowing = options();
+  knowing.earlier = run(plan({"budget.trials=30"}), jobs);
+  for (Trial& trial : knowing.earlier) trial.number -= std::ssize(knowing.earlier);
+  fs::remove_all(folder_ / "study");
+  FunctionExecutor again = executor();
+  const std::vector<Trial> trials = run(plan({"budget.trials=3", "search=tpe"}), again, knowing);
+  ASSERT_EQ(trials.size(), 3U);
+  // Without them these would be Sobol's first points, which are spread over four decades.
+  for (const Trial& t : trials) EXPECT_NEAR(std::log10(t.parameters.at("optimizer.lr")), -1, 0.7);
 }
 
 TEST_F(ControllerTest, AMetricThatEvaluationsLackIsSaidWithThoseTheyHave) {

@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr int kInterrupted = 130, kTerminated = 143;
-constexpr double kStartAgain_s = 10;  // before a job that could not be started is tried again
+constexpr int kTimeLimit = 75, kInterrupted = 130, kTerminated = 143;  // exit codes of runs that have saved
+constexpr double kStartAgain_s = 10;                                   // before a job that could not be started is tried again
 
 // As far as it is known, what a job's time was: the last line of the log is nearer to its end than the moment we see it.
 double job_seconds(const TrialRun& run, const LogFollower& log) {
@@ -104,7 +104,8 @@ void Controller::on_end(Live& live, const JobStatus& status) {
   if (live.log.memory_mb() > 0) slots_.note_memory(live.log.memory_mb());
   live.run.seconds += job_seconds(live.run, live.log);
   const bool ended = status.state == JobStatus::State::kEnded, good = ended && status.exit_code == 0,
-             stopped = ended && (status.exit_code == kInterrupted || status.exit_code == kTerminated);
+             stopped = ended &&
+                       (status.exit_code == kTimeLimit || status.exit_code == kInterrupted || status.exit_code == kTerminated);
   if (!good && !stopped) return on_failure(live, status);
   if (live.run.ending == "stop") return end(live, TrialState::kStopped, live.run.reason);
   if (live.run.ending == "pause") return pause(live);
@@ -206,7 +207,7 @@ void Controller::end(Live& live, TrialState state, const std::string& reason) {
   remember(trial);
   const char* how = state == TrialState::kComplete ? "complete" : state == TrialState::kStopped ? "stopped" : "failed";
   const std::string value = trial.values.empty() ? ""
-                                                 : fmt::format(" {} {:.6g}{}", plan_.objectives[0].metric, trial.values[0],
+                                                 : fmt::format(": {} {:.6g}{}", plan_.objectives[0].metric, trial.values[0],
                                                                counts_.best != best_before ? ", the best so far" : "");
   const std::string text = fmt::format("trial {} {}{}{}", trial.number, how, reason.empty() ? "" : ": " + reason, value);
   if (state == TrialState::kFailed) {

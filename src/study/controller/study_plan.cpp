@@ -184,14 +184,18 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
                   "name: '{}': expected a name without '/'", printable(settings.name));
   plan.folder = fs::absolute(settings.folder.empty() ? fs::path("studies") / settings.name : fs::path(settings.folder))
                     .lexically_normal();
+  for (const std::string& text : settings.earlier) plan.earlier.push_back(fs::absolute(text).lexically_normal());
   for (const std::string& text : settings.objectives) plan.objectives.push_back(parse_objective(text));
   TSR_CHECK_USAGE(!plan.objectives.empty(), "objectives: expected at least one, as mean_iou");
 
-  if (!request.vary.empty()) section["space"] = vary_section(request.vary);
-  plan.space = request.vary.empty() ? read_space(*section["space"], request.file.parent_path()) : parse_vary(request.vary);
+  if (!request.vary.empty()) {
+    parse_vary(request.vary);                       // complains of the flags as they were written
+    section["space"] = vary_section(request.vary);  // and is read as the study's own file will be
+  }
+  plan.space = read_space(*section["space"], request.file.parent_path());
   plan.search = read_search(section["search"].value_or(scalar_node("random")));
   plan.scheduler = read_scheduler(section["scheduler"].value_or(scalar_node("none")));
-  if (section["executor"]) plan.executor = *section["executor"];
+  if (section["executor"]) plan.executor = read_executor(*section["executor"]);
   if (section["points"]) plan.points = read_points(*section["points"], plan.space);
 
   fs::path file;
@@ -213,10 +217,13 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
   nlohmann::json objectives = nlohmann::json::array();
   for (const Objective& o : plan.objectives)
     objectives.push_back((o.direction == Direction::kMaximize ? "maximize " : "minimize ") + o.metric);
+  nlohmann::json earlier = nlohmann::json::array();
+  for (const fs::path& study : plan.earlier) earlier.push_back(study.string());
   const auto written = [&](const char* name, const char* otherwise) {
     return section[name] ? flow_text(*section[name]) : std::string(otherwise);
   };
   plan.definition = {{"config", plan.config_text},
+                     {"earlier", earlier},
                      {"objectives", objectives},
                      {"points", plan.points},
                      {"scheduler", written("scheduler", "none")},
@@ -229,6 +236,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
   for (const char* name : {"space", "points", "search", "scheduler", "executor"}) {
     if (section[name]) plan.text += section_text(name, *section[name]);
   }
+  for (size_t i = 0; i < plan.earlier.size(); ++i) settings.earlier[i] = plan.earlier[i].string();
   plan.text += to_yaml(ConfigWriter::lines(settings));
   return plan;
 }

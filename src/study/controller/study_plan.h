@@ -7,6 +7,7 @@
 
 #include "config/experiment.h"
 #include "study/controller/study_settings.h"
+#include "study/executor/make_executor.h"
 #include "study/schedule/scheduler_config.h"
 #include "study/search/search_config.h"
 #include "study/space/space.h"
@@ -18,6 +19,7 @@ namespace tessera {
 inline constexpr const char* kStudyFile = "study.yaml";
 inline constexpr const char* kStudyConfig = "config.yaml";  // of every trial, which adds its parameters
 inline constexpr const char* kStudyStore = "study.sqlite";
+inline constexpr const char* kStudyPage = "study.html";
 
 // A study as it was asked for: read, typed and checked.
 struct StudyPlan {
@@ -28,11 +30,12 @@ struct StudyPlan {
   std::vector<Assignment> points;  // to try first
   SearchConfig search;
   SchedulerConfig scheduler;
-  Node executor;  // typed by those who know the executors; null: this machine
+  ExecutorConfig executor;
   std::vector<Objective> objectives;
-  std::string device;         // train.device
-  int64_t max_steps = 0;      // of the training, in the study's unit; 0: not known
-  double time_s = 0;          // of the budget; 0: without end
+  std::vector<std::filesystem::path> earlier;  // studies whose trials the search learns from first
+  std::string device;                          // train.device
+  int64_t max_steps = 0;                       // of the training, in the study's unit; 0: not known
+  double time_s = 0;                           // of the budget; 0: without end
   std::string text;           // study.yaml of its folder: everything that was found, to be read again by read_study
   nlohmann::json definition;  // what makes it this study: it may not change once trials have begun
 };

@@ -65,6 +65,7 @@ struct StudySettings {
   TrialValue value = TrialValue::kBest;
   StepUnit unit = StepUnit::kAuto;
   uint64_t seed = 0;
+  std::vector<std::string> earlier = {};
   int64_t retries = 2;
   BudgetSettings budget;
   ResourceSettings resources;
@@ -80,6 +81,10 @@ void describe(V& v, StudySettings& c) {
   v.field("value", c.value, "a trial's value: that of its best evaluation, or of its last");
   v.field("unit", c.unit, "what schedulers count: epochs or optimizer steps; auto: the unit of train.duration");
   v.field("seed", c.seed, "of the search and the scheduler; the trainings have train.seed");
+  v.field(
+      "earlier", c.earlier,
+      "studies whose trials tpe and cma learn from, by folder or database, as they are when this one begins; what is not of "
+      "the space is left out");
   v.field("retries", c.retries, "how often a trial goes on that was killed, crashed or had too little memory beside others",
           at_least(0));
   v.group("budget", c.budget, "when the study ends");

@@ -49,6 +49,8 @@ class Executor {
   virtual void stop(const Job& job) = 0;
   // How many jobs like this one may run at once; none: the executor's own queue decides.
   virtual std::optional<int> most_at_once(const Job& job) const = 0;
+  // Whether this job would find a place now, beside those that run: jobs may be of different sizes, and places fail for a while.
+  virtual bool has_room(const Job& /*job*/) const { return true; }
 };
 
 }  // namespace tessera

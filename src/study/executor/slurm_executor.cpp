@@ -65,7 +65,7 @@ std::string SlurmExecutor::script(const Job& job) const {
   if (!options_.time.empty()) ask("--time=" + options_.time);
   if (!options_.partition.empty()) ask("--partition=" + options_.partition);
   if (!options_.account.empty()) ask("--account=" + options_.account);
-  ask(fmt::format("--signal=TERM@{}", options_.save_s));  // the training saves; the next job goes on
+  ask(fmt::format("--signal=USR1@{}", options_.save_s));  // the training saves and ends with 75; the next job goes on
   ask("--no-requeue");                                    // whoever follows the study decides
   for (const std::string& option : options_.sbatch) ask(option);
   std::string command = "srun --kill-on-bad-exit=1";
@@ -186,8 +186,9 @@ void SlurmExecutor::start(const Job& job) {
   const CommandResult answer = run_command({"sbatch", "--parsable", script.string()}, options_.timeout_s);
   const std::string id = first_line(answer.out);
   if (!answer.ok() || !is_number(id))
-    fail("sbatch did not take the job {} ({}). The script is {}; nothing was started, and the same command goes on from here",
-         job.name, answer.complaint(), printable(script.string()));
+    fail("sbatch did not take the job {} ({}). The script is {}; {}, and the same command goes on from here", job.name,
+         answer.complaint(), printable(script.string()),
+         answer.timed_out ? "whether Slurm has it all the same is found out by its name" : "nothing was started");
   write_file(job.folder / kIdFile, id + "\n");
   queue_[id] = {.id = id, .name = job.name, .state = "PENDING", .comment = comment_of(job)};
 }

@@ -43,7 +43,7 @@ TEST(SlurmScript, AsksForWhatTheJobNeeds) {
   for (const char* line :
        {"#SBATCH --job-name=cells-12-3", "#SBATCH --comment='/studies/cells/jobs/12-3'", "#SBATCH --nodes=2 --ntasks=8",
         "#SBATCH --ntasks-per-node=4", "#SBATCH --cpus-per-task=8", "#SBATCH --gpus-per-node=4", "#SBATCH --mem=64G",
-        "#SBATCH --time=12:00:00", "#SBATCH --partition=gpu", "#SBATCH --account=physics", "#SBATCH --signal=TERM@120",
+        "#SBATCH --time=12:00:00", "#SBATCH --partition=gpu", "#SBATCH --account=physics", "#SBATCH --signal=USR1@120",
         "#SBATCH --no-requeue", "#SBATCH --qos=long", "module load cuda"})
     EXPECT_TRUE(has_line(text, line)) << line << "\n" << text;
   EXPECT_TRUE(has_line(text,

@@ -224,6 +224,9 @@ void SshExecutor::look(size_t host) {
   const CommandResult said = run_command(
       on_host(host, "cat /proc/sys/kernel/random/boot_id && ps -u \"$(id -u)\" -o pgid=,stat="), options_.timeout_s);
   if (!said.ok()) {
+    answer.down_until = now + kDown_s;
+    if (answer.warned >= 0 && now - answer.warned < kDown_s) return;
+    answer.warned = now;
     log_warn("{} does not answer ({}); its jobs count as running for {:.0f} s more", hosts_[host].name, said.complaint(),
              std::max(0.0, options_.lost_after_s - (now - answer.answered)));
     return;
@@ -235,6 +238,8 @@ void SshExecutor::look(size_t host) {
     if (!stat.starts_with("Z")) answer.sessions.insert(session);
   }
   answer.answered = now;
+  answer.warned = -1;
+  answer.down_until = 0;
 }
 
 JobStatus SshExecutor::status_from_host(const Job& job, const std::string& by) {
@@ -299,6 +304,10 @@ void SshExecutor::stop(const Job& job) {
                           shell_quoted(runner.boot), runner.session)),
       options_.timeout_s);
   if (!answer.ok()) fail("{} does not answer ({}); the job {} goes on", runner.host, answer.complaint(), job.name);
+}
+
+bool SshExecutor::has_room(const Job& job) const {
+  return !free_place(job).empty();
 }
 
 std::optional<int> SshExecutor::most_at_once(const Job& job) const {

@@ -34,6 +34,7 @@ class SshExecutor final : public Executor {
   JobStatus poll(const Job& job) override;
   void stop(const Job& job) override;
   std::optional<int> most_at_once(const Job& job) const override;
+  bool has_room(const Job& job) const override;
 
  private:
   struct Slots {
@@ -48,6 +49,7 @@ class SshExecutor final : public Executor {
     std::string boot;
     std::set<std::string> sessions;  // that live
     double down_until = 0;           // it could not be reached: no new jobs before
+    double warned = -1;              // of its silence
   };
 
   Place free_place(const Job& job) const;

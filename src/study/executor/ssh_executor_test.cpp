@@ -97,6 +97,8 @@ TEST_F(SshExecutorTest, JobsThatRunTogetherHaveSlotsOfTheirOwn) {
   EXPECT_NE(error_of([&] { ssh.start(more); }).find("no host takes the job more: none that can be reached has 2 free slots"),
             std::string::npos);
   EXPECT_EQ(ssh.poll(more).state, State::kUnknown);
+  EXPECT_FALSE(ssh.has_room(more));
+  EXPECT_TRUE(ssh.has_room(job("small", "true")));
   SshExecutor later = executor();  // it learns from those that run which slots are taken
   for (const Job& each : {first, second, third}) EXPECT_EQ(later.poll(each).state, State::kRunning);
   EXPECT_THROW(later.start(more), Error);

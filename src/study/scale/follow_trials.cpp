@@ -31,7 +31,10 @@ bool may_go_on(const JobStatus& status) {
 
 std::string reason_of(const JobStatus& status) {
   const std::string code = status.state == State::kLost ? "it was lost" : fmt::format("exit code {}", status.exit_code);
-  return status.reason.empty() ? code : code + ": " + status.reason;
+  if (status.reason.empty()) return code;
+  std::string text = code + ": ";
+  for (const char c : status.reason) text += c == '\n' ? std::string("; ") : std::string(1, c);
+  return text;
 }
 
 }  // namespace
@@ -119,6 +122,7 @@ bool TrialFollower::step() {
     const std::optional<int> most = executor_.most_at_once(job_of(trial));
     // A trial for which there is room waits for those before it.
     if ((options_.at_once > 0 && running >= options_.at_once) || (most && running >= std::max(1, *most))) break;
+    if (running > 0 && !executor_.has_room(job_of(trial))) break;  // with none that runs, start() says why there is none
     start(trial);
     ++running;
   }

@@ -62,8 +62,10 @@ std::optional<RunFigures> run_figures(const fs::path& run, int64_t batch_size) {
   const std::vector<TrainPoint> steady = steady_points(history);
   figures.images_per_s = median_over(steady, [](const TrainPoint& point) { return point.images_per_s; });
   figures.epoch_s = static_cast<double>(figures.steps_per_epoch * batch_size) / figures.images_per_s;
-  figures.hidden_share = median_over(
-      steady, [](const TrainPoint& point) { return std::max(0.0, 1 - point.exchange_wait_ms / point.exchange_ms); });
+  figures.hidden_share = median_over(steady, [](const TrainPoint& point) {
+    const double hidden = 1 - point.exchange_wait_ms / point.exchange_ms;
+    return std::isfinite(hidden) ? std::max(0.0, hidden) : kNoValue;  // the log of one rank has none
+  });
   figures.data_wait = median_over(steady, [](const TrainPoint& point) { return point.data_wait; });
   figures.memory_mb = largest(column(history, &TrainPoint::memory_mb));
   for (const EvalPoint& point : history.eval)

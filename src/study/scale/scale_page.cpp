@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/files.h"
@@ -30,14 +31,16 @@ std::string headline(const ScaleTable& table, const ScaleConfig& config) {
 
 std::string rows_table(const ScaleTable& table) {
   const std::vector<ScaleColumn> columns = shown_columns(table);
-  std::string html = "<table><thead><tr><th>model</th><th>mode</th><th>ranks</th><th>batch</th>";
+  const bool models = std::any_of(table.rows.begin(), table.rows.end(), [](const ScaleRow& row) { return !row.model.empty(); });
+  std::string html =
+      std::string("<table><thead><tr>") + (models ? "<th>model</th>" : "") + "<th>mode</th><th>ranks</th><th>batch</th>";
   for (const ScaleColumn& column : columns)
     html += fmt::format("<th title=\"{}\">{}</th>", escape_html(column.help),
                         escape_html(std::string(column.key) == "metric" ? table.metric : std::string(column.title)));
   html += "<th>trainings</th></tr></thead>";
   for (const ScaleRow& row : table.rows) {
-    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", escape_html(row.model.empty() ? "–" : row.model),
-                        name_of(row.mode), row.ranks, row.batch_size);
+    html += "<tr>" + (models ? "<td>" + escape_html(row.model.empty() ? "–" : row.model) + "</td>" : "");
+    html += fmt::format("<td>{}</td><td>{}</td><td>{}</td>", name_of(row.mode), row.ranks, row.batch_size);
     for (const ScaleColumn& column : columns) html += "<td>" + escape_html(cell_text(column, row)) + "</td>";
     html += fmt::format("<td>{}{}{}</td></tr>", row.complete, row.failed > 0 ? fmt::format(", {} failed", row.failed) : "",
                         row.unfinished > 0 ? fmt::format(", {} to come", row.unfinished) : "");

@@ -57,7 +57,8 @@ ScaleState::ScaleState(fs::path file) : file_(std::move(file)) {
   std::error_code error;
   if (!fs::exists(file_, error)) return;
   try {
-    for (const json& saved : json::parse(read_text(file_)).at("trials")) trials_.push_back(from_json(saved));
+    const json saved_state = json::parse(read_text(file_));
+    for (const json& saved : saved_state.at("trials")) trials_.push_back(from_json(saved));
   } catch (const json::exception& e) {
     fail("{} is damaged ({}); move it away to begin the study anew: finished trainings are found again by their folders",
          printable(file_.string()), e.what());
@@ -65,6 +66,10 @@ ScaleState::ScaleState(fs::path file) : file_(std::move(file)) {
 }
 
 void ScaleState::take(const std::vector<ScaleTrial>& asked) {
+  std::erase_if(trials_, [&](const ScaleTrial& known) {
+    return known.attempt == 0 &&
+           std::none_of(asked.begin(), asked.end(), [&](const auto& trial) { return trial.cell == known.cell; });
+  });
   for (const ScaleTrial& trial : asked) {
     const auto known =
         std::find_if(trials_.begin(), trials_.end(), [&](const ScaleTrial& other) { return other.cell == trial.cell; });
@@ -76,6 +81,14 @@ void ScaleState::take(const std::vector<ScaleTrial>& asked) {
                       cell_name(trial.cell), fmt::join(known->arguments, " "), fmt::join(trial.arguments, " "));
       *known = trial;
     }
+  }
+}
+
+void ScaleState::forgive() {
+  for (ScaleTrial& trial : trials_) {
+    if (trial.state != TrialState::kFailed) continue;
+    trial.state = TrialState::kWaiting;
+    trial.fruitless = 0;
   }
 }
 

@@ -32,8 +32,11 @@ class ScaleState {
   explicit ScaleState(std::filesystem::path file);
 
   // Takes the trainings that are asked for: those that are known keep their state, new ones wait. Throws UsageError where one
-  // was begun with other arguments. Those no longer asked for stay as they are.
+  // was begun with other arguments. Those no longer asked for go if they were never begun, and are followed to their end else.
   void take(const std::vector<ScaleTrial>& asked);
+
+  // Those that failed wait again.
+  void forgive();
 
   std::vector<ScaleTrial>& trials() { return trials_; }
   const std::vector<ScaleTrial>& trials() const { return trials_; }

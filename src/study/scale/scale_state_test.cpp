@@ -51,6 +51,23 @@ TEST_F(ScaleStateTest, AStudyMayGrow) {
   state.take({trial(1), trial(2)});
   ASSERT_EQ(state.trials().size(), 2U);
   EXPECT_EQ(state.trials()[0].state, TrialState::kComplete);
+  state.take({trial(3)});  // what was not begun goes
+  ASSERT_EQ(state.trials().size(), 2U);
+  EXPECT_EQ(state.trials()[0].cell.ranks, 1);
+  EXPECT_EQ(state.trials()[1].cell.ranks, 3);
+}
+
+TEST_F(ScaleStateTest, WhatFailedMayBeTriedAgain) {
+  ScaleState state(file_);
+  state.take({trial(1), trial(2)});
+  state.trials()[0].state = TrialState::kFailed;
+  state.trials()[0].attempt = state.trials()[0].fruitless = 4;
+  state.trials()[1].state = TrialState::kComplete;
+  state.forgive();
+  EXPECT_EQ(state.trials()[0].state, TrialState::kWaiting);
+  EXPECT_EQ(state.trials()[0].attempt, 4);  // its next job has a name of its own
+  EXPECT_EQ(state.trials()[0].fruitless, 0);
+  EXPECT_EQ(state.trials()[1].state, TrialState::kComplete);
 }
 
 TEST_F(ScaleStateTest, OtherSettingsAreAnotherStudy) {

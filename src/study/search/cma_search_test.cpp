@@ -23,7 +23,7 @@ SearchContext four_numbers() {
           .seed = 3};
 }
 
-double bowl(const Assignment& point) {
+double bowl_of_four(const Assignment& point) {
   return std::pow(point.at("x") - 1, 2) + std::pow(std::log10(point.at("rate")) + 2.5, 2) +
          std::pow((point.at("size") - 20) / 10, 2);
 }
@@ -34,7 +34,7 @@ TEST(CmaSearch, FindsTheBottomOfABowl) {
   SearchRun run(search);
   run.trials(200, [&](const Assignment& point) {
     EXPECT_EQ(point, space.cleaned(point));
-    return bowl(point);
+    return bowl_of_four(point);
   });
   EXPECT_LT(run.least(), 0.02);
 }
@@ -48,7 +48,7 @@ TEST(CmaSearch, GenerationsMayRunAtOnceAndEndInAnyOrder) {
       running.push_back(
           {.number = 8 * generation + i, .state = TrialState::kRunning, .parameters = *search.suggest(8 * generation + i)});
     for (auto trial = running.rbegin(); trial != running.rend(); ++trial) {
-      told.push_back(ended(trial->number, trial->parameters, bowl(trial->parameters)));
+      told.push_back(ended(trial->number, trial->parameters, bowl_of_four(trial->parameters)));
       search.observe(told.back());
     }
   }
@@ -58,7 +58,7 @@ TEST(CmaSearch, GenerationsMayRunAtOnceAndEndInAnyOrder) {
   // As one after another.
   CmaSearch alone({.population = 8}, four_numbers());
   SearchRun run(alone);
-  run.trials(96, bowl);
+  run.trials(96, bowl_of_four);
   EXPECT_EQ(run.told(), told);
 }
 
@@ -76,7 +76,7 @@ TEST(CmaSearch, LearnsWhereTrialsAreAheadOfTheirGeneration) {
       ++number;
     }
     const size_t first = static_cast<size_t>(number * 7) % running.size();  // they end in some order
-    told.push_back(ended(running[first].number, running[first].parameters, bowl(running[first].parameters)));
+    told.push_back(ended(running[first].number, running[first].parameters, bowl_of_four(running[first].parameters)));
     search.observe(told.back());
     least = std::min(least, told.back().values[0]);
     running.erase(running.begin() + static_cast<ptrdiff_t>(first));
@@ -91,7 +91,7 @@ TEST(CmaSearch, FailedTrialsAreTheWorstOfTheirGeneration) {
   CmaSearch search({}, four_numbers());
   SearchRun run(search);
   run.trials(160, [](const Assignment& point) {
-    return point.at("x") < 0.5 ? std::numeric_limits<double>::quiet_NaN() : bowl(point);
+    return point.at("x") < 0.5 ? std::numeric_limits<double>::quiet_NaN() : bowl_of_four(point);
   });
   int failed = 0;
   for (size_t i = 80; i < 160; ++i) failed += std::isnan(run.values()[i]) ? 1 : 0;
@@ -114,14 +114,14 @@ TEST(CmaSearch, BeginsWhereAnEarlierStudyEnded) {
   for (int64_t i = 1; i <= 40; ++i) {
     const double x = -5 + 0.25 * static_cast<double>(i);
     const Assignment point = {{"x", x}, {"rate", 0.003}, {"size", 20}, {"fixed", 2}};
-    search.observe(ended(-i, point, bowl(point)));
+    search.observe(ended(-i, point, bowl_of_four(point)));
   }
   double mean = 0;
-  for (int64_t i = 0; i < 7; ++i) mean += bowl(*search.suggest(i)) / 7;
+  for (int64_t i = 0; i < 7; ++i) mean += bowl_of_four(*search.suggest(i)) / 7;
   EXPECT_LT(mean, 3);
   CmaSearch fresh({}, four_numbers());
   double of_fresh = 0;
-  for (int64_t i = 0; i < 7; ++i) of_fresh += bowl(*fresh.suggest(i)) / 7;
+  for (int64_t i = 0; i < 7; ++i) of_fresh += bowl_of_four(*fresh.suggest(i)) / 7;
   EXPECT_LT(mean, of_fresh);
 }
 
@@ -135,7 +135,7 @@ std::string refusal(const SearchContext& context, const CmaSearchConfig& config 
 }
 
 TEST(CmaSearch, RefusesWhatIsNoNumber) {
-  EXPECT_NE(refusal({.space = testing::conditional_space()}).find("model is a choice"), std::string::npos);
+  EXPECT_NE(refusal({.space = testing::space_of_models()}).find("model is a choice"), std::string::npos);
   SearchContext several = four_numbers();
   several.directions.push_back(Direction::kMaximize);
   EXPECT_NE(refusal(several).find("2 objectives"), std::string::npos);

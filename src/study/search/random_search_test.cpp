@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-Space conditional_space() {
+Space model_and_convs() {
   Parameter model{.name = "model.name", .kind = Parameter::Kind::kChoice};
   model.choices = {{"\"unet\"", {"model.name=unet"}}, {"\"fcn\"", {"model.name=fcn"}}};
   Parameter convs{.name = "model.unet.convs", .kind = Parameter::Kind::kInteger, .low = 1, .high = 4, .step = 1};
@@ -14,7 +14,7 @@ Space conditional_space() {
 }
 
 TEST(RandomSearch, IsAFunctionOfTheNumber) {
-  const Space space = conditional_space();
+  const Space space = model_and_convs();
   RandomSearch search(space, 3), again(space, 3), other(space, 4);
   int with_convs = 0;
   for (int64_t i = 0; i < 200; ++i) {

@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-using testing::conditional_space;
 using testing::ended;
 using testing::SearchRun;
+using testing::space_of_models;
 
 SearchContext two_numbers(Direction direction = Direction::kMinimize) {
   return {.space = Space({{.name = "x", .low = -5, .high = 5}, {.name = "y", .low = -5, .high = 5}}),
@@ -70,7 +70,7 @@ TEST(TpeSearch, ParametersThatDependOnOneAnotherAreChosenTogether) {
 }
 
 TEST(TpeSearch, ConditionsAreKept) {
-  const Space space = conditional_space();
+  const Space space = space_of_models();
   TpeSearch search({}, {.space = space, .directions = {Direction::kMinimize}, .seed = 2});
   SearchRun run(search);
   run.trials(60, [&](const Assignment& point) {
