@@ -40,7 +40,7 @@ def make_cells(folder, count=48, size=64):
     """Discs of 6 to 9 pixels; a second class in every sixth image."""
     for i in range(count):
         def label(y, x, i=i):
-            if i % 6 == 0 and (y - 50) ** 2 + (x - 12) ** 2 < 30:
+            if i % 6 == 0 and (y - 10 - 5 * i % 44) ** 2 + (x - 12) ** 2 < 30:
                 return 2
             return 1 if ((y + 7 * i) % 24 - 12) ** 2 + ((x + 11 * i) % 24 - 12) ** 2 < 40 + i % 20 else 0
 
