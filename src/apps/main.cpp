@@ -80,6 +80,7 @@ int run(int argc, char** argv) {
   add_export(app, exit_code);
   add_bench(app, exit_code);
   add_launch(app, exit_code);
+  add_tune(app, exit_code);
   add_scale(app, exit_code);
   add_completion(app, exit_code);
   // Memory and GPUs are for the processes that it starts.

@@ -76,7 +76,7 @@ def refused(study, folder, slurm):
     check("sbatch did not take the job" in out and "nothing was started" in out, out)
     # A controller that stands still for a while: questions go unanswered, the study goes on.
     process = subprocess.Popen(words(study, folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    slurm.wait_for(lambda: len(list(folder.glob("jobs/*/slurm_id"))) == 2, "two jobs")
+    slurm.wait_for(lambda: len(list(folder.glob("jobs/*/slurm_id"))) == 2, "two jobs", seconds=300)
     ctld = next(daemon for daemon in slurm.daemons if daemon.args[0] == "slurmctld")
     ctld.send_signal(signal.SIGSTOP)
     time.sleep(15)
@@ -89,7 +89,7 @@ def refused(study, folder, slurm):
 
 def cancelled(study, folder, slurm):
     process = subprocess.Popen(words(study, folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    slurm.wait_for(lambda: list(folder.glob("runs/*/checkpoints/step-*/DONE")), "a checkpoint")
+    slurm.wait_for(lambda: list(folder.glob("runs/*/checkpoints/step-*/DONE")), "a checkpoint", seconds=300)
     run("scancel", "--me")
     out = process.communicate(timeout=300)[0]
     check(process.returncode == 1 and "CANCELLED" in out, out)

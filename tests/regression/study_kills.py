@@ -20,7 +20,7 @@ def write(folder, name, at_once):
 folder: {folder}/{name}
 set: {{{", ".join(f"{key}: {value}" for key, value in (word.split("=", 1) for word in TRIAL))}}}
 space: {{optimizer.lr: {{log: [1e-4, 1e-1]}}, model.unet.dropout: {{uniform: [0, 0.3]}}}}
-scheduler: {{type: asha, grace: 25, reduction: 2, rule: promote}}
+scheduler: {{type: asha, grace: 50, reduction: 3, rule: promote}}
 budget: {{trials: 5}}
 retries: 1000
 resources: {{at_once: {at_once}}}

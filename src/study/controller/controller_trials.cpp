@@ -207,7 +207,7 @@ void Controller::end(Live& live, TrialState state, const std::string& reason) {
   remember(trial);
   const char* how = state == TrialState::kComplete ? "complete" : state == TrialState::kStopped ? "stopped" : "failed";
   const std::string value = trial.values.empty() ? ""
-                                                 : fmt::format(" {} {:.6g}{}", plan_.objectives[0].metric, trial.values[0],
+                                                 : fmt::format(": {} {:.6g}{}", plan_.objectives[0].metric, trial.values[0],
                                                                counts_.best != best_before ? ", the best so far" : "");
   const std::string text = fmt::format("trial {} {}{}{}", trial.number, how, reason.empty() ? "" : ": " + reason, value);
   if (state == TrialState::kFailed) {

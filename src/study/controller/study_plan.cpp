@@ -188,8 +188,11 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
   for (const std::string& text : settings.objectives) plan.objectives.push_back(parse_objective(text));
   TSR_CHECK_USAGE(!plan.objectives.empty(), "objectives: expected at least one, as mean_iou");
 
-  if (!request.vary.empty()) section["space"] = vary_section(request.vary);
-  plan.space = request.vary.empty() ? read_space(*section["space"], request.file.parent_path()) : parse_vary(request.vary);
+  if (!request.vary.empty()) {
+    parse_vary(request.vary);                       // complains of the flags as they were written
+    section["space"] = vary_section(request.vary);  // and is read as the study's own file will be
+  }
+  plan.space = read_space(*section["space"], request.file.parent_path());
   plan.search = read_search(section["search"].value_or(scalar_node("random")));
   plan.scheduler = read_scheduler(section["scheduler"].value_or(scalar_node("none")));
   if (section["executor"]) plan.executor = read_executor(*section["executor"]);

@@ -79,11 +79,12 @@ TEST_F(StudyPlanTest, ItsOwnFilesReadBackToTheSameStudy) {
 TEST_F(StudyPlanTest, AConfigAndWhatToVaryAreAStudyToo) {
   StudyRequest quick;
   quick.file = folder_ / "base.yaml";
-  quick.vary = {"optimizer.lr=log:1e-4:1e-1", "model.name=unet,fcn_r50", "optimizer.momentum=uniform:0.8:0.9:0.05"};
+  quick.vary = {"optimizer.lr=log:1e-4:1e-1", "model.name=unet,fcn_r50", "optimizer.momentum=uniform:0.8:0.9:0.05",
+                "model.unet.channels=[4,8],[8,8]"};
   quick.overrides = {"train.seed=7"};
   quick.settings = {"budget.trials=3", "name=quick"};
   const StudyPlan plan = read_study(quick);
-  EXPECT_EQ(plan.space.parameters().size(), 3U);
+  EXPECT_EQ(plan.space.parameters().size(), 4U);
   write_file(folder_ / kStudyConfig, plan.config_text);
   write_file(folder_ / kStudyFile, plan.text);
   StudyRequest again;
