@@ -72,7 +72,6 @@ int run(int argc, char** argv) {
   add_data(app, exit_code);
   add_config(app, exit_code);
   add_recipe(app, exit_code);
-  add_tune(app, exit_code);
   add_report(app, exit_code);
   add_doctor(app, exit_code);
   add_demo(app, exit_code);
