@@ -181,7 +181,7 @@ def mistakes(folder):
         (["train", "train.device=cuda:7", "data.type=synthetic", f"run.dir={folder}/x"], "no device cuda:7"),
         (["train", "train.device=gpu", "data.type=synthetic", f"run.dir={folder}/x"], "expects auto, cpu, cuda or cuda:N"),
         (["train", *synthetic, "loss.class_weights=[1,2,3]"], "expected 2 class_weights in loss.terms.0.ce, one per class, got 3"),
-        (["train", *synthetic, "loss.terms=[ce, dise]"], "loss.terms.1 expects one of ce, bce, dice, focal, got 'dise', did you mean 'dice'?"),
+        (["train", *synthetic, "loss.terms=[ce, dise]"], "loss.terms.1 expects one of ce, bce, dice, focal, tversky, lovasz, ohem, boundary_ce, got 'dise', did you mean 'dice'?"),
         (["train", *synthetic, "loss.terms=[{dice: {smoth: 1}}]"], "unknown key 'loss.terms.0.dice.smoth', did you mean 'smooth'?"),
         (["train", *synthetic, "loss.terms=[ce, dice]", "loss.type=focal"], "loss.type and loss.terms (command line) say different things; remove loss.type"),
         (["train", *synthetic, "optimizer.betas=[0.9]"], "expected optimizer.betas of two numbers below 1, e.g. [0.9, 0.999], got [0.9]"),
