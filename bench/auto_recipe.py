@@ -72,7 +72,7 @@ def train(options, data, split, variant, config, seed, steps):
 
 def compare(options, data, folder, found):
     split = halves(options, data, folder)
-    layout, written = (ROOT / part for part in SETS[data])
+    layout, written = (ROOT.parent / part for part in SETS[data])
     automatic = pathlib.Path(folder) / f"{data}.yaml"
     run(program(options.build), "recipe", "auto", layout, *overrides(options, data, split), "-o", automatic)
     variants = {"hand": written, "auto": automatic}

@@ -81,6 +81,7 @@ std::vector<Choice> data_choices(const DataConfig& config, const std::string& na
 // Seconds of an optimizer step on the first batch of the run, from the data that training has.
 double step_seconds(Experiment experiment, const Dataset& data) {
   constexpr int64_t kWarm = 2, kTimed = 3, kAll = 1000;
+  constexpr double kLong = 2;  // seconds: of such steps one says enough
   const at::Device device = pick_device(experiment.train.device);
   experiment.train.precision = pick_precision(experiment.train.precision, device);
   const TorchSettings settings(experiment.train, device);
@@ -98,16 +99,19 @@ double step_seconds(Experiment experiment, const Dataset& data) {
                         .threads = loader_threads(experiment.data.threads, 1)},
                        0)
                     .next();
-  auto begin = std::chrono::steady_clock::now();
+  double seconds = 0;
+  int64_t timed = 0;
   for (int64_t i = 0; i < kWarm + kTimed; ++i) {
-    if (i == kWarm) {
-      synchronize(device);
-      begin = std::chrono::steady_clock::now();
-    }
+    const auto begin = std::chrono::steady_clock::now();
     step.run(batch, {i, kAll, kAll});
+    synchronize(device);
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (i < kWarm && took < kLong) continue;
+    seconds += took;
+    ++timed;
+    if (took >= kLong) break;
   }
-  synchronize(device);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / kTimed;
+  return seconds / static_cast<double>(timed);
 }
 
 std::string header(const DataFingerprint& data, const DeviceFacts& device, const std::string& path) {

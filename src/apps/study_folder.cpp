@@ -38,7 +38,9 @@ void copy_earlier(const StudyPlan& plan) {
   for (size_t i = 0; i < plan.earlier.size(); ++i) {
     const fs::path copy = copy_of_earlier(plan, i);
     fs::remove(copy);
-    Database source(find_study(plan.earlier[i].string()) / kStudyStore, Database::Mode::kExisting);
+    const fs::path& given = plan.earlier[i];  // a folder, or a database that Optuna made
+    const fs::path file = fs::is_regular_file(given) ? given : find_study(given.string()) / kStudyStore;
+    Database source(file, Database::Mode::kExisting);
     Statement(source, "VACUUM INTO ?").bind(copy.string()).run();
   }
 }

@@ -54,7 +54,7 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   }
   counter->wait();
 
-  EvalResult result = counter->result();
+  EvalResult result = make_with_kept_memory([&] { return counter->result(); });
   result.num_bad = groups->num_bad();
   result.windows_for_memory = predictor.windows_for_memory();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
+#include "infer/too_large.h"
 
 namespace tessera {
 namespace {
@@ -45,7 +46,12 @@ ImageGroup handed_out(Communicator& ranks, int leader, ImageGroup group) {
 }  // namespace
 
 std::optional<SharedImages::Turn> SharedImages::next() {
-  if (!counts_.defined()) counts_ = ranks_.gather(at::scalar_tensor(std::ssize(own_), at::kLong));
+  if (!counts_.defined()) {
+    const at::Tensor own = make_with_kept_memory([&] { return at::scalar_tensor(std::ssize(own_), at::kLong); });
+    at::Tensor all = make_with_kept_memory([&] { return at::empty({ranks_.size()}, at::kLong); });
+    ranks_.gather_into(all, own);
+    counts_ = all;
+  }
   while (leader_ < ranks_.size() && number_ == counts_[leader_].item<int64_t>()) {
     ++leader_;
     number_ = 0;

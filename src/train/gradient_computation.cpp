@@ -80,6 +80,7 @@ at::Tensor GradientComputation::reduce(const at::Tensor& loss) {
   const at::Tensor total = reducer_ ? sum_over_ranks(loss) : loss;
   const at::NoGradGuard no_grad;
   if (!use_.begins_step) arena_.buffers().copy_(saved_buffers_);
+  saved_buffers_.reset();  // from here on there is nothing to give up
   return total;
 }
 
@@ -107,15 +108,13 @@ void GradientComputation::keep_statistics(const at::Tensor& clip_factor) {
   if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, step_buffers_);
 }
 
-void GradientComputation::repeat_forward(const StepInputs& inputs,
-                                         const std::function<void(const Pass&, const at::Tensor& pixels)>& begins) {
+void GradientComputation::repeat_forward(const StepInputs& inputs, const AroundPass& around) {
   const at::NoGradGuard no_grad;
   saved_buffers_ = arena_.buffers().clone();
   const LossContexts contexts(inputs.labels);
   for (const Pass& pass : plan_.own().passes(micro_batch())) {
     const PassInputs some = forward_.inputs(inputs, pass, contexts);
-    begins(pass, some.pixels);
-    forward_.output(some, pass, /*keeps_statistics=*/false);
+    around(pass, some.pixels, [&] { forward_.output(some, pass, /*keeps_statistics=*/false); });
   }
   arena_.buffers().copy_(saved_buffers_);
 }

@@ -51,9 +51,12 @@ class GradientComputation {
   // Where the step's clip factor is not finite, the running averages are again those from before it. Waits for nothing.
   void keep_statistics(const at::Tensor& clip_factor);
 
-  // The forward passes of a step by themselves, which leave everything as it is. begins: before each. In the same scope; a
-  // collective where units are spread.
-  void repeat_forward(const StepInputs& inputs, const std::function<void(const Pass&, const at::Tensor& pixels)>& begins);
+  void begin_step() { saved_buffers_.reset(); }  // there is nothing to give up yet
+
+  // The forward passes of a step by themselves, which leave everything as it is. around: called for each, calls `forward`. In
+  // the same scope; a collective where units are spread.
+  using AroundPass = std::function<void(const Pass&, const at::Tensor& pixels, const std::function<void()>& forward)>;
+  void repeat_forward(const StepInputs& inputs, const AroundPass& around);
 
   GradientReducer* reducer() { return reducer_.get(); }  // null when alone
   int64_t micro_batch() const { return pass_size_.samples(); }

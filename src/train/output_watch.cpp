@@ -9,10 +9,16 @@
 namespace tessera {
 namespace {
 
-// Operations whose output is memory that nothing was written to, or numbers that were asked for.
+// Operations whose output is memory that nothing was written to, a view of such memory made in place, or numbers that were
+// asked for.
 bool makes_no_numbers(std::string_view name) {
-  return name.find("empty") != std::string_view::npos || name.starts_with("aten::fill") || name.starts_with("aten::full") ||
-         name.starts_with("aten::masked_fill") || name.starts_with("aten::resize");
+  if (name.find("empty") != std::string_view::npos) return true;
+  for (const std::string_view begin :
+       {"aten::fill", "aten::full", "aten::masked_fill", "aten::resize", "aten::as_strided", "aten::set_", "aten::detach",
+        "aten::transpose_", "aten::t_", "aten::squeeze_", "aten::unsqueeze_"}) {
+    if (name.starts_with(begin)) return true;
+  }
+  return false;
 }
 
 bool writes_in_place(std::string_view name) {
@@ -52,8 +58,9 @@ std::vector<int64_t> bad_rows(const at::Tensor& finite) {
 
 }  // namespace
 
-OutputWatch::OutputWatch(const SegmentationModel& model)
-    : observer_(OpObserver::Threads::kThis, [this](std::string_view name, OpValues in) { return begin(name, in); }) {
+OutputWatch::OutputWatch(const SegmentationModel& model, int64_t samples)
+    : samples_(samples),
+      observer_(OpObserver::Threads::kThis, [this](std::string_view name, OpValues in) { return begin(name, in); }) {
   const at::RecordFunctionGuard unobserved(/*is_enabled=*/false);
   for (const auto& item : model.named_parameters()) {
     if (item.value().numel() > 0) layers_[item.value().const_data_ptr()] = path_of_module(item.key());

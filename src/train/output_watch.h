@@ -24,9 +24,9 @@ struct NonFiniteOutput {
 // While it lives, looks at what the operations of this thread give, and waits for each: for a step that is known to go wrong.
 class OutputWatch {
  public:
-  explicit OutputWatch(const SegmentationModel& model);  // with the weights that are computed with
+  // model: with the weights that are computed with. samples: of the pass.
+  OutputWatch(const SegmentationModel& model, int64_t samples);
 
-  void begin_pass(int64_t samples) { samples_ = samples; }
   const std::optional<NonFiniteOutput>& found() const { return found_; }
 
  private:
@@ -35,7 +35,7 @@ class OutputWatch {
 
   std::map<const void*, std::string> layers_;  // by where a parameter lies
   std::string layer_;                          // whose weights were read last
-  int64_t samples_ = 0, operations_ = 0;
+  int64_t samples_, operations_ = 0;
   std::optional<NonFiniteOutput> found_;
   OpObserver observer_;
 };

@@ -27,12 +27,25 @@ int64_t scaled(int64_t size, double scale, int64_t step, int64_t least) {
   return std::min(size, std::max({steps * step, least, int64_t{1}}));
 }
 
-// (N, H, W, C). Bytes stay bytes: what reads them next takes nothing else.
+at::Tensor resized(const at::Tensor& images, at::ScalarType type, int64_t height, int64_t width) {
+  return at::_upsample_bilinear2d_aa(images.permute({0, 3, 1, 2}).to(type), {height, width}, /*align_corners=*/false)
+      .permute({0, 2, 3, 1});
+}
+
+// (N, H, W, C). Bytes stay bytes: what reads them next takes nothing else. They are computed in float64, and a value half way
+// between two of them goes up although rounding may have put it a little below: so every device makes the same bytes.
 at::Tensor resized_images(const at::Tensor& images, int64_t height, int64_t width) {
-  const at::Tensor values = images.permute({0, 3, 1, 2}).to(at::kFloat);
-  at::Tensor smaller = at::_upsample_bilinear2d_aa(values, {height, width}, /*align_corners=*/false);
-  if (images.scalar_type() == at::kByte) smaller = smaller.round_().clamp_(0, 255);
-  return smaller.to(images.scalar_type()).permute({0, 2, 3, 1}).contiguous();
+  constexpr int64_t kAtOnce = 8;  // images, for the sake of memory
+  constexpr double kHalf = 0.5 + 1e-6;
+  if (images.scalar_type() != at::kByte)
+    return resized(images, at::kFloat, height, width).to(images.scalar_type()).contiguous();
+  at::Tensor smaller = at::empty({images.size(0), height, width, images.size(3)}, images.options());
+  for (int64_t begin = 0; begin < images.size(0); begin += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, images.size(0) - begin);
+    const at::Tensor values = resized(images.narrow(0, begin, count), at::kDouble, height, width);
+    smaller.narrow(0, begin, count).copy_((values + kHalf).floor_().clamp_(0, 255));
+  }
+  return smaller;
 }
 
 // The pixel whose centre is nearest, on one side.

@@ -25,6 +25,11 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+// A NaN's sign means nothing.
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.4g}", value);
+}
+
 std::string names_text(const std::vector<std::string>& names) {
   const std::vector<std::string> shown(names.begin(),
                                        names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNames)));
@@ -127,9 +132,9 @@ GuardEvent StepGuard::find_cause(const Held& held) {
       world_.alone() || where.size() == ranks.size()
           ? ""
           : fmt::format(" on {} {}", plural(static_cast<int64_t>(where.size()), "rank"), fmt::join(where, ", "));
-  event.text =
-      fmt::format("step {} is not finite (loss {:.4g}, gradient {:.4g}): {}{}; {}: {}", event.step, event.loss, event.grad_norm,
-                  event.place, on, plural(static_cast<int64_t>(event.samples.size()), "sample"), names_text(event.samples));
+  event.text = fmt::format("step {} is not finite (loss {}, gradient {}): {}{}; {}: {}", event.step, number_text(event.loss),
+                           number_text(event.grad_norm), event.place, on,
+                           plural(static_cast<int64_t>(event.samples.size()), "sample"), names_text(event.samples));
   return event;
 }
 

@@ -143,23 +143,23 @@ NonFiniteCause TrainStep::find_nonfinite(const Batch& batch, const Progress& at)
 
 NonFiniteCause TrainStep::look_at_forward(const StepInputs& inputs) {
   NonFiniteCause cause;
-  OutputWatch watch(*model_);
-  int64_t begin = 0;
-  gradients_.repeat_forward(inputs, [&](const Pass& pass, const at::Tensor& pixels) {
-    if (cause.order != kNoCause || watch.found()) return;
-    begin = pass.begin;
-    watch.begin_pass(pass.end - pass.begin);
-    if (const std::vector<int64_t> rows = rows_not_finite(pixels); !rows.empty())
+  gradients_.repeat_forward(inputs, [&](const Pass& pass, const at::Tensor& pixels, const std::function<void()>& forward) {
+    if (cause.order != kNoCause) return forward();  // the other ranks may be in it
+    if (const std::vector<int64_t> rows = rows_not_finite(pixels); !rows.empty()) {
       cause = {.order = 0, .place = "the pixels that went in", .rows = rows};
+      forward();
+    } else {
+      const OutputWatch watch(*model_, pass.end - pass.begin);
+      forward();
+      if (!watch.found()) return;
+      const NonFiniteOutput& found = *watch.found();
+      const std::string layer = found.layer.empty() ? "the network's input" : found.layer;
+      cause = {.order = 1 + found.number,
+               .place = fmt::format("{} {} ({})", found.own ? "the output of" : "what follows", layer, found.op),
+               .rows = found.rows};
+    }
+    for (int64_t& row : cause.rows) row += pass.begin;
   });
-  if (cause.order == kNoCause && watch.found()) {
-    const NonFiniteOutput& found = *watch.found();
-    const std::string layer = found.layer.empty() ? "the network's input" : found.layer;
-    cause = {.order = 1 + found.number,
-             .place = fmt::format("{} {} ({})", found.own ? "the output of" : "what follows", layer, found.op),
-             .rows = found.rows};
-  }
-  for (int64_t& row : cause.rows) row += begin;
   return cause;
 }
 
@@ -199,6 +199,7 @@ void TrainStep::begin(const Progress& at) {
   set_up_backend(experiment_.train, device_, /*fixed_shapes=*/true);
   model_->train();
   update_.begin(at);
+  gradients_.begin_step();
 }
 
 std::optional<Shrink> TrainStep::shrink_of(const Batch& batch, const Progress& at) const {

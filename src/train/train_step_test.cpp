@@ -305,9 +305,10 @@ TEST(TrainStep, DeepSupervisionIsTheWeightedMeanOverHeights) {
 // In evaluation the lower heights are not computed, and their classifiers are the only parameters beyond those of the plain
 // one.
 TEST(TrainStep, DeepSupervisionIsNotThereInEvaluation) {
-  const std::vector<std::string> heights{"model.unet.channels=[8, 8, 16]"};
   const auto model_of = [&](const std::string& supervised) {
-    return make_model(testing::small_model("unet", {heights[0], "model.unet.deep_supervision=" + supervised}).model, {3, 4}, 3);
+    const std::vector<std::string> settings{"model.unet.channels=[8, 8, 16]", "model.unet.dropout=0",
+                                            "model.unet.deep_supervision=" + supervised};
+    return make_model(testing::small_model("unet", settings).model, {3, 4}, 3);
   };
   const ModelPtr plain = model_of("0"), deep = model_of("2");
   EXPECT_EQ(count_parameters(*deep) - count_parameters(*plain), (8 + 1) * 4 + (16 + 1) * 4);

@@ -36,15 +36,15 @@ def over_a_config(folder):
     check(final_hash(folder / "own") == whole, "the run's own config is not the run")
 
 
-def make_cells(folder, count=24, size=64):
+def make_cells(folder, count=48, size=64):
     """Discs of 6 to 9 pixels; a second class in every sixth image."""
     for i in range(count):
         def label(y, x, i=i):
-            if i % 6 == 0 and (y - 50) ** 2 + (x - 12) ** 2 < 30:
+            if i % 6 == 0 and (y - 10 - 5 * i % 44) ** 2 + (x - 12) ** 2 < 30:
                 return 2
             return 1 if ((y + 7 * i) % 24 - 12) ** 2 + ((x + 11 * i) % 24 - 12) ** 2 < 40 + i % 20 else 0
 
-        write_png(folder / "images" / f"{i:02}.png", size, size, lambda y, x, i=i: (30 + 5 * i, 160, 220)[label(y, x)] + (x * y + i) % 9)
+        write_png(folder / "images" / f"{i:02}.png", size, size, lambda y, x, i=i: (30 + 2 * i, 160, 220)[label(y, x)] + (x * y + i) % 9)
         write_png(folder / "masks" / f"{i:02}.png", size, size, label)
 
 

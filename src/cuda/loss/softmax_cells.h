@@ -27,10 +27,12 @@ class CellWalk {
         first_class_(first_class),
         memory_(memory),
         corners_(a, first_class, memory.corners) {
-    if (!kKnown || kTask != SoftmaxTask::kCrossEntropy || a.smoothing <= 0) return;
+    if constexpr (kKnown && kTask == SoftmaxTask::kCrossEntropy) {
+      if (a.smoothing <= 0) return;
 #pragma unroll
-    for (int k = 0; k < K; ++k) own_spread_ += corners_.has(k) ? a.spread(corners_.class_of(k)) : T(0);
-    own_spread_ = warp_sum(own_spread_);
+      for (int k = 0; k < K; ++k) own_spread_ += corners_.has(k) ? a.spread(corners_.class_of(k)) : T(0);
+      own_spread_ = warp_sum(own_spread_);
+    }
   }
 
   __device__ void run(const CellWalks& walks, int64_t walk, const CellOutput<T>& to) {

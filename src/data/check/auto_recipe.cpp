@@ -29,10 +29,12 @@ Cut choose_cut(const DataFingerprint& data, const DeviceFacts& device) {
   Cut cut;
   const double wanted = kObjects * data.object_size;
   cut.crop = std::clamp(round_up(wanted), least, most);
-  const bool large_objects = data.object_size > cut.crop / 2.0 && data.long_side() > 1.5 * cut.crop;
+  constexpr double kLarge = 100;  // pixels: beyond that a crop sees parts of objects
+  constexpr int kSmallCrop = 256, kSmallBase = 384;
+  const bool large_objects = data.object_size > kLarge && data.long_side() > kSmallBase;
   if (large_objects) {
-    cut.crop = std::min(cut.crop, 256);  // of a smaller picture
-    cut.base = round_up(1.5 * cut.crop);
+    cut.crop = kSmallCrop;  // of a smaller picture
+    cut.base = kSmallBase;
     cut.base_reason = fmt::format(
         "half of the labelled area lies in regions of more than {:.0f} pixels a side: in smaller images a crop sees what "
         "surrounds "
@@ -42,7 +44,9 @@ Cut choose_cut(const DataFingerprint& data, const DeviceFacts& device) {
   const int room = round_up(cut.base > 0 ? cut.base : data.short_side());
   cut.crop = std::min(cut.crop, room);
   cut.crop_reason =
-      data.object_size > 0
+      large_objects ? fmt::format("crops of {} from images of at most {}; they are {} x {} in the middle", cut.crop, cut.base,
+                                  data.median.height, data.median.width)
+      : data.object_size > 0
           ? fmt::format(
                 "about {:.0f} times an object's side of {:.0f} pixels, between {} and {}; images are {} x {} in the middle",
                 kObjects, data.object_size, least, most, data.median.height, data.median.width)
@@ -63,10 +67,12 @@ void add_transforms(const DataFingerprint& data, const Cut& cut, std::vector<Cho
   if (data.depth == "8-bit" && (data.channels == 1 || colours))
     train.push_back(turns && colours ? "{photometric: {hue: 0}}" : "{photometric: {}}");
   const std::string up =
-      turns ? fmt::format("no side of the images is up (top and bottom differ by {:.1f} standard errors): all turns are alike",
-                          data.upright)
-            : fmt::format("top and bottom differ ({:.1f} standard errors), left and right do not: mirrored, never turned",
-                          data.upright);
+      turns ? fmt::format("top and bottom do not differ ({:.1f} standard errors of {} images): all turns are alike",
+                          data.upright, data.looked_at)
+      : data.upright > 2.5
+          ? fmt::format("top and bottom differ ({:.1f} standard errors of {} images): mirrored, never turned", data.upright,
+                        data.looked_at)
+          : fmt::format("{} images do not say whether top and bottom are alike: mirrored, never turned", data.looked_at);
   std::string reason = cut.crop_reason + ". " + up;
   if (!cut.base_reason.empty()) reason += ". Scaled to fit into " + std::to_string(cut.base) + ": " + cut.base_reason;
   if (turns && colours) reason += ". Hue stays: of stains it means something";
@@ -122,8 +128,9 @@ void add_model(const DataFingerprint& data, const DeviceFacts& device, bool pret
       {"model.name", "unet",
        photographs ? "from scratch; after `tessera models fetch resnet34.imagenet1k_v1` it would start from ImageNet's weights"
                    : "from scratch: ImageNet's weights know other pictures"});
-  choices.push_back({"model.unet.channels", device.gpu ? "[32, 64, 128, 256]" : "[16, 32, 64, 128]", device.name});
-  choices.push_back({"model.unet.bottleneck", device.gpu ? "512" : "128", device.name});
+  const std::string width = device.gpu ? "wide: there is a GPU" : "narrow: it computes on a CPU";
+  choices.push_back({"model.unet.channels", device.gpu ? "[32, 64, 128, 256]" : "[16, 32, 64, 128]", width});
+  choices.push_back({"model.unet.bottleneck", device.gpu ? "512" : "128", width});
 }
 
 void add_loss(const DataFingerprint& data, std::vector<Choice>& choices) {

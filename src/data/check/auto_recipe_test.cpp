@@ -19,6 +19,7 @@ using testing::FixedDataset;
 DataFingerprint cells() {
   DataFingerprint data;
   data.samples = 300;
+  data.looked_at = 64;
   data.smallest = {256, 256};
   data.median = {256, 320};
   data.largest = {1024, 1024};
@@ -34,6 +35,7 @@ DataFingerprint cells() {
 DataFingerprint photographs() {
   DataFingerprint data;
   data.samples = 5000;
+  data.looked_at = 64;
   data.smallest = {400, 400};
   data.median = {480, 640};
   data.largest = {640, 640};
@@ -42,7 +44,6 @@ DataFingerprint photographs() {
   data.mean = data.std = {0.45, 0.44, 0.4};
   data.exposure_spread = 0.5;
   data.upright = 9;
-  data.sideways = 1;
   data.object_size = 220;
   data.classes = {{"background", 0.6, 1}, {"person", 0.399, 0.6}, {"kite", 0.001, 0.04}};
   return data;
@@ -88,6 +89,13 @@ TEST(AutoRecipe, OtherDepthsFindTheirRangeAndOverlappingClassesHaveASigmoidEach)
   EXPECT_EQ(values.at("data.normalize.mode"), "auto");
   EXPECT_EQ(values.at("loss.terms"), "[bce, dice]");
   EXPECT_EQ(values.at("data.train.transforms").find("photometric"), std::string::npos);
+}
+
+// Of few images nothing is known: they are not turned.
+TEST(AutoRecipe, FewImagesAreNotTurned) {
+  DataFingerprint data = cells();
+  data.looked_at = 20;
+  EXPECT_EQ(values_of(choose_recipe(data, {})).at("data.train.transforms").find("quarter_turns"), std::string::npos);
 }
 
 TEST(AutoRecipe, CropsFitIntoTheImages) {
@@ -142,7 +150,6 @@ TEST(DataFingerprint, SaysWhatTheSamplesAre) {
     EXPECT_EQ(found.depth, "8-bit");
     EXPECT_EQ(found.object_size, 4);
     EXPECT_TRUE(found.has_up());
-    EXPECT_LT(found.sideways, 1);
     EXPECT_NEAR(found.classes.at(1).pixels, 16.0 / 200, 1e-12);
     EXPECT_NEAR(found.classes.at(1).images, 1, 1e-12);
     EXPECT_EQ(found.classes.at(2).images, 0);
@@ -160,6 +167,7 @@ TEST(DataFingerprint, TellsCellsFromPhotographs) {
   const DataFingerprint cells = look("builtin:base/datasets/dsb2018_nuclei", nuclei);
   const DataFingerprint pictures = look("builtin:base/datasets/coco_supercategories", coco);
   EXPECT_FALSE(cells.has_up());
+  EXPECT_EQ(pictures.looked_at, 24);  // too few to say
   EXPECT_TRUE(pictures.has_up());
   EXPECT_LT(cells.object_size, 60);
   EXPECT_GT(pictures.object_size, 100);

@@ -21,7 +21,7 @@ struct Look {
   std::string depth = {};
   std::vector<double> sum = {}, squares = {};  // per channel, of values scaled to 0..1
   double pixels = 0;
-  double up = 0, left = 0;  // brightness of the top half less that of the bottom, left less right
+  double up = 0;                                             // brightness of the top half less that of the bottom
   std::vector<double> class_pixels = {}, class_height = {};  // and the mean height of its pixels, from 0 at the top to 1
   std::vector<double> regions = {};                          // areas of regions that are not background
   double labelled = 0;
@@ -33,7 +33,7 @@ void measure_pixels(const T* values, const Image& image, Look& look) {
   const double scale = 1.0 / image.max_value;
   look.sum.assign(channels, 0);
   look.squares.assign(channels, 0);
-  double halves[2][2] = {{0, 0}, {0, 0}};  // top, bottom; left, right
+  double halves[2] = {0, 0};  // top, bottom
   for (int y = 0; y < image.height; ++y) {
     for (int x = 0; x < image.width; ++x) {
       double all = 0;
@@ -43,14 +43,12 @@ void measure_pixels(const T* values, const Image& image, Look& look) {
         look.squares[c] += value * value;
         all += value;
       }
-      halves[0][2 * y >= image.height ? 1 : 0] += all;
-      halves[1][2 * x >= image.width ? 1 : 0] += all;
+      halves[2 * y >= image.height ? 1 : 0] += all;
     }
   }
   look.pixels = static_cast<double>(image.height) * image.width;
   const double half = look.pixels * image.channels / 2;
-  look.up = (halves[0][0] - halves[0][1]) / half;
-  look.left = (halves[1][0] - halves[1][1]) / half;
+  look.up = (halves[0] - halves[1]) / half;
 }
 
 // Areas of the regions of one class each, which touch at sides; of every n-th pixel where the map is large.
@@ -169,7 +167,7 @@ void add_pixels(const std::vector<Look>& looks, DataFingerprint& found) {
   const auto channels = static_cast<size_t>(looks[0].channels);
   found.channels = looks[0].channels;
   found.depth = looks[0].depth;
-  std::vector<double> sum(channels), squares(channels), means, within, up, left;
+  std::vector<double> sum(channels), squares(channels), means, within, up;
   double pixels = 0;
   for (const Look& look : looks) {
     if (look.depth != found.depth) found.depth = "mixed";
@@ -184,7 +182,6 @@ void add_pixels(const std::vector<Look>& looks, DataFingerprint& found) {
     means.push_back(mean);
     within.push_back(std::sqrt(std::max(0.0, square - mean * mean)));
     up.push_back(look.up);
-    left.push_back(look.left);
   }
   for (size_t c = 0; c < channels; ++c) {
     found.mean.push_back(sum[c] / pixels);
@@ -192,7 +189,6 @@ void add_pixels(const std::vector<Look>& looks, DataFingerprint& found) {
   }
   found.exposure_spread = moments_of(means).deviation / std::max(1e-6, moments_of(within).mean);
   found.upright = errors_from_zero(up);
-  found.sideways = errors_from_zero(left);
 }
 
 // Half of the pixels of all regions belong to regions of at least this area.

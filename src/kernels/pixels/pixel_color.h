@@ -7,8 +7,9 @@
 namespace tessera {
 
 // Note [One photometric distortion]
-// The loader's threads and what makes network input, on a CPU and on a GPU, change colours with the functions below: in float32,
-// the same operations in the same order, none of them contracted, so a pixel gets the same value wherever it is computed.
+// The loader's threads and what makes network input, on a CPU and on a GPU, change colours with the functions below: in
+// float32, the same operations in the same order, none of them contracted, so a pixel gets the same value wherever it is
+// computed.
 
 // A ColorChange as pixels need it, a row of the table a kernel reads.
 struct PixelColor {

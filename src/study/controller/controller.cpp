@@ -61,7 +61,6 @@ StudyEnd Controller::run() {
       Live& live = (at++)->second;  // it may end, and go
       happened |= !live.run.idle && follow(live);
     }
-    first_pass_ = false;
     holding_ = stopping_ || wish != StudyWish::kNone;
     if (!stopping_ && (wish == StudyWish::kStopTrials || out_of_time())) stop_trials();
     if (!holding_) happened |= start_more();

@@ -108,9 +108,10 @@ class Controller {
   StudyCounts counts_;
   std::string best_parameters_;
   int64_t next_ = 0;
-  bool exhausted_ = false, first_pass_ = true;
-  bool stopping_ = false;  // trials were told to save and end
-  bool holding_ = false;   // nothing is begun any more
+  bool exhausted_ = false;
+  bool could_not_write_ = false;  // a trial, once: the next one ends the study
+  bool stopping_ = false;         // trials were told to save and end
+  bool holding_ = false;          // nothing is begun any more
   double seconds_before_ = 0, begun_ = 0, start_failed_ = 0;
 };
 

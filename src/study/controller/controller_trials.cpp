@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -125,7 +126,7 @@ void Controller::on_failure(Live& live, const JobStatus& status) {
   if (was_told_to_end && live.run.ending == "stop") return end(live, TrialState::kStopped, live.run.reason);
   if (failure.kind == Failure::Kind::kPlace) {
     wait(live);
-    if (first_pass_) return;  // it may be better by now
+    if (!std::exchange(could_not_write_, true)) return;  // there may be room by now
     fail("trial {} cannot write: {}; nothing is lost. Make room, then start the study again", live.trial.number,
          failure.reason);
   }

@@ -150,7 +150,7 @@ std::vector<double> parameter_importance(const Space& space, const std::vector<T
       std::vector<size_t> exchanged = unseen;
       for (size_t i = exchanged.size() - 1; i > 0; --i)
         std::swap(exchanged[i], exchanged[rng.below(static_cast<uint32_t>(i + 1))]);
-      importance[p] += (squared_error(tree, table, unseen, p, exchanged) - usual) / variance / kTrees;
+      importance[p] += (squared_error(tree, table, unseen, p, exchanged) - usual) / (2 * variance) / kTrees;
     }
   }
   for (double& share : importance) share = std::max(0.0, share);

@@ -50,11 +50,12 @@ class StudyPage {
     page.section("best", "Best so far", "", best_so_far());
     page.section("front", "Pareto front", "Trials that no other one beats in every objective", front());
     page.section("curves", "Curves of all trials", fmt::format("{} at each report{}", metric_, few), curves());
-    page.section("parameters", "Parameters",
-                 "Orange: the best trial; green: the best tenth. Importance: by how much a forest of 64 trees predicts trials "
-                 "worse when the "
-                 "parameter's values are exchanged among them, as a share of the variance of their ranks",
-                 parameters());
+    page.section(
+        "parameters", "Parameters",
+        "Orange: the best trial; green: the best tenth. Importance: by how much a forest of 64 trees predicts the ranks of "
+        "trials worse when the parameter's values are exchanged among them, over twice their variance: about the share in "
+        "which the parameter has a part",
+        parameters());
     page.section("rungs", "Rungs", "Where trials were judged", rungs());
     page.section("failed", "What failed", "", failed());
     page.section("config", "Best settings", "", best_settings());

@@ -38,7 +38,7 @@ struct LogLine {
   double data_wait = 0;  // share of the time, 0..1
   double memory_mb = 0;
   double exchange_ms = 0, exchange_wait_ms = 0;  // of this step: gradients under way, and waited for; 0: alone, or on GPUs
-  int64_t skipped_steps = 0;  // of the run so far: whose gradients were not finite; fp16: or overflowed
+  int64_t skipped_steps = 0;                     // of the run so far: whose gradients were not finite; fp16: or overflowed
 };
 
 // What a guard saw, and did about it.
