@@ -11,7 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kClaim = "started";
 constexpr const char* kClaimedBy = "by";
 
 constexpr const char* kTemplate = R"sh(#!/bin/bash
@@ -44,15 +43,15 @@ std::string claimed_script(const fs::path& folder, const ScriptParts& parts) {
   const std::string absolute = fs::absolute(folder).lexically_normal().string();
   return fmt::format(fmt::runtime(kTemplate), fmt::arg("heading", parts.heading), fmt::arg("folder", shell_quoted(absolute)),
                      fmt::arg("working_folder", shell_quoted(fs::current_path().string())),
-                     fmt::arg("own_name", parts.own_name), fmt::arg("claim", kClaim), fmt::arg("by", kClaimedBy),
+                     fmt::arg("own_name", parts.own_name), fmt::arg("claim", kJobClaim), fmt::arg("by", kClaimedBy),
                      fmt::arg("exit_code", kJobExitCode), fmt::arg("preparations", preparations),
                      fmt::arg("command", parts.command));
 }
 
 std::optional<std::string> claimed_by(const fs::path& folder) {
   std::error_code error;
-  if (!fs::exists(folder / kClaim, error)) return std::nullopt;
-  std::ifstream file(folder / kClaim / kClaimedBy);
+  if (!fs::exists(folder / kJobClaim, error)) return std::nullopt;
+  std::ifstream file(folder / kJobClaim / kClaimedBy);
   std::string text;
   std::getline(file, text);
   return text;

@@ -13,6 +13,8 @@ namespace tessera {
 // making a folder succeeds once, also on a network file system. Whoever comes later ends at once and touches nothing. In it
 // the file `by` says who runs it.
 
+inline constexpr const char* kJobClaim = "started";
+
 // What makes up the script of a job that runs elsewhere.
 struct ScriptParts {
   std::string heading = {};                                         // lines after the first: what the job is, and #SBATCH lines

@@ -173,10 +173,14 @@ bool SshExecutor::start_at(const Job& job, const Place& place) {
   const size_t host = place.front().host;
   check_host(host, job);
   const std::string text = absolute_text(job.folder / kJobScript), output = absolute_text(job.folder / kJobOutput);
-  const CommandResult answer =
-      run_command(on_host(host, fmt::format("TESSERA_JOB_HOST={} setsid -f bash {} </dev/null >>{} 2>&1",
-                                            shell_quoted(hosts_[host].name), shell_quoted(text), shell_quoted(output))),
-                  options_.timeout_s);
+  // It stays until the script has begun: before that, the new process may still be one of those that end with this command.
+  const std::string command = fmt::format(
+      "TESSERA_JOB_HOST={} setsid -f bash {} </dev/null >>{} 2>&1 || exit 1; n=0; while ! test -e {} && test $n -lt 200; do "
+      "sleep "
+      "0.1; n=$((n+1)); done",
+      shell_quoted(hosts_[host].name), shell_quoted(text), shell_quoted(output),
+      shell_quoted(absolute_text(job.folder / kJobClaim)));
+  const CommandResult answer = run_command(on_host(host, command), options_.timeout_s);
   if (answer.ok() || claimed_by(job.folder)) {
     handed_over_[job.name] = monotonic_s();
     used_[job.name] = place;

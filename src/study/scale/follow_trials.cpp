@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/printable.h"
@@ -123,7 +124,19 @@ bool TrialFollower::step() {
     // A trial for which there is room waits for those before it.
     if ((options_.at_once > 0 && running >= options_.at_once) || (most && running >= std::max(1, *most))) break;
     if (running > 0 && !executor_.has_room(job_of(trial))) break;  // with none that runs, start() says why there is none
-    start(trial);
+    try {
+      start(trial);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& e) {
+      // A place has failed in the meantime, and the others are full: its turn comes again, under the same name.
+      if (running == 0 || executor_.has_room(job_of(trial))) throw;
+      log_warn("{}; it waits", e.what());
+      trial.state = TrialState::kWaiting;
+      --trial.attempt;
+      state_.save();
+      break;
+    }
     ++running;
   }
   return unfinished;
