@@ -17,14 +17,14 @@ from runs import ROOT, program
 GRID = {
     "optimizer.lr": ["0.0001", "0.0005", "0.002", "0.008", "0.03", "0.1"],
     "optimizer.weight_decay": ["0", "0.01", "1"],
-    "model.unet.channels": ["'[4,8]'", "'[12,24]'"],
+    "model.unet.bottleneck": ["8", "32"],
 }
 
 
 def overrides(options):
     return ["train.device=cpu", f"train.threads={options.threads}", "data.threads=1", f"data.synthetic.size={options.size}",
             f"data.train.count={options.images}", "data.val.count=32", f"train.duration={options.epochs}ep", "train.batch_size=8",
-            "model.unet.bottleneck=32", "schedule.warmup=5ba", "eval.every=1ep", "checkpoint.every=1ep", "run.pictures=0",
+            "model.unet.channels=[8,16]", "schedule.warmup=5ba", "eval.every=1ep", "checkpoint.every=1ep", "run.pictures=0",
             "run.tensorboard=false"]
 
 
