@@ -17,7 +17,7 @@ import time
 from cpu_step import CASES
 from runs import last_json, ours_command, peer_command
 
-STEPS, WARMUP, QUIET = 60, 10, 0.2  # QUIET: CPUs that others may use
+WARMUP, QUIET = 10, 0.2  # QUIET: CPUs that others may use
 SIZES = {
     "small": ["model.unet.channels=[8,16,32]", "model.unet.bottleneck=64", "data.synthetic.size=96", "train.batch_size=4", "train.norm_group=4"],
     "demo": [],
@@ -66,11 +66,11 @@ def main(options):
     with tempfile.TemporaryDirectory() as folder:
         for size, overrides in SIZES.items():
             dump, case = pathlib.Path(folder) / f"{size}.safetensors", CASES["unet"]
-            ours = ours_command(options.build, case["config"], [*case["overrides"], *overrides, "train.device=cpu", "train.precision=fp32"], STEPS, WARMUP, dump)
+            ours = ours_command(options.build, case["config"], [*case["overrides"], *overrides, "train.device=cpu", "train.precision=fp32"], options.steps, WARMUP, dump)
             first = last_json(ours)  # writes the weights and the batch that the peer starts from
             environment = first["environment"]
             batch = first["images_per_s"] * first["ms_median"] / 1000
-            commands = {"tessera": ours, "pytorch": peer_command(dump, "unet", [*case["peer"], "--device", "cpu", "--precision", "fp32"], False, STEPS, WARMUP)}
+            commands = {"tessera": ours, "pytorch": peer_command(dump, "unet", [*case["peer"], "--device", "cpu", "--precision", "fp32"], False, options.steps, WARMUP)}
             found = {}
             for _ in range(options.rounds):
                 for kind, command in commands.items():
@@ -98,5 +98,6 @@ if __name__ == "__main__":
     parser.add_argument("build")
     parser.add_argument("output", nargs="?", help="JSON file for everything measured")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--patience", type=float, default=300)
     main(parser.parse_args())
