@@ -1,6 +1,8 @@
 # Two commands: `make demo` and `make test`. Each installs what it needs, builds, and runs; the second time it just runs.
 BUILD ?= build
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc)
+# Ranks that wait for one another and faults that run into a time limit leave cores idle: half as many tests again as there are cores.
+TEST_JOBS ?= $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
 .PHONY: demo test each-source gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
@@ -10,7 +12,7 @@ demo: build-app ## train a small U-Net on synthetic cells and open-able report
 
 test: build ## build everything and run all tests
 	@rm -f $(BUILD)/skipped.txt
-	TESSERA_SKIPPED=$(abspath $(BUILD))/skipped.txt ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) --output-junit tests.xml
+	TESSERA_SKIPPED=$(abspath $(BUILD))/skipped.txt ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(TEST_JOBS) --output-junit tests.xml
 	@scripts/skipped-tests $(BUILD)
 
 gpu: configure ## the CUDA plug-in, also where there is no GPU; needs nvcc of CUDA 13
