@@ -1,5 +1,4 @@
 #pragma once
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "tensor/batch.h"
 #include "train/freezing.h"
 #include "train/gradient_computation.h"
+#include "train/nonfinite_search.h"
 #include "train/precise_bn.h"
 #include "train/sam.h"
 #include "train/weight_update.h"
@@ -22,14 +22,6 @@ struct StepResult {
   at::Tensor loss;       // scalar: of the global batch
   at::Tensor grad_norm;  // scalar, of the global gradient, before clipping
   double lr = 0;         // of parameters without a multiplier
-};
-
-// Where the numbers of a step first were not finite, on a rank.
-inline constexpr int64_t kNoCause = std::numeric_limits<int64_t>::max();
-struct NonFiniteCause {
-  int64_t order = kNoCause;        // how early in the step, to compare ranks by; kNoCause: nothing was found
-  std::string place = {};          // "the output of backbone.layer1.0.conv1 (aten::convolution)"
-  std::vector<int64_t> rows = {};  // of the batch; empty: not known
 };
 
 struct StepOptions {
@@ -89,8 +81,6 @@ class TrainStep {
   StepInputs inputs_of(const Batch& batch, const Progress& at);
   StepInputs inputs_without_counts(const Batch& batch, int64_t step, const std::optional<Shrink>& shrink) const;
   std::optional<Shrink> shrink_of(const Batch& batch, const Progress& at) const;
-  NonFiniteCause look_at_forward(const StepInputs& inputs);
-  NonFiniteCause look_at_gradient(const StepInputs& inputs);
   void sum_label_counts(StepInputs& inputs);
 
   Experiment experiment_;

@@ -20,11 +20,6 @@
 namespace tessera {
 namespace {
 
-// A run's `every: 0ep` means never; anything else happens at least every step.
-int64_t interval(const Duration& every, int64_t steps_per_epoch, int64_t total) {
-  return every.value == 0 ? 0 : std::max<int64_t>(1, every.steps(steps_per_epoch, total));
-}
-
 constexpr int64_t kStepsOfMaxSkips = 100;  // that guard.max_skips counts in
 
 // How the log names the end of a run that failed: what decides whether trying again can help.
@@ -42,18 +37,18 @@ RunResult Trainer::run(Hooks& hooks) {
   warn_of_average();
   try {
     if (goes_on_) save();  // the folder is whole from here on, without the run that it came from
-    while (!complete()) {
-      if (statistics_due()) measure_statistics();  // before the step is saved: Note [Precise batch norm]
+    while (!events_->complete(state_)) {
+      if (events_->statistics_due(state_)) measure_statistics();  // before the step is saved: Note [Precise batch norm]
       if (stop_asked()) {
         settle_steps(/*all=*/true);
-        if (saved_step_ != state_.step) save();
+        if (!events_->is_saved(state_)) save();
         break;
       }
-      if (save_due()) save();  // before it is evaluated: whatever happens there, the steps are safe
-      if (evaluation_due()) {
+      if (events_->save_due(state_)) save();  // before it is evaluated: whatever happens there, the steps are safe
+      if (events_->evaluation_due(state_)) {
         const ProfiledPart part("evaluation");
         evaluate();
-      } else if (!finished()) {
+      } else if (!events_->finished(state_)) {
         train_one_step();
       }
     }
@@ -75,7 +70,7 @@ RunInfo Trainer::info() const {
   return {.experiment = experiment_,
           .folder = folder_,
           .progress = progress(),
-          .last_step = last_step_,
+          .last_step = events_->length().last,
           .resumed = resumed_,
           .came_from = origin_ ? nlohmann::json(*origin_) : nlohmann::json(),
           .num_parameters = num_parameters_,
@@ -87,12 +82,12 @@ RunInfo Trainer::info() const {
 }
 
 RunResult Trainer::result() {
-  const RunEnd end = stop_signal_ != 0             ? RunEnd::kSignal
-                     : out_of_time_                ? RunEnd::kTimeLimit
-                     : !stop_reason_.empty()       ? RunEnd::kHook
-                     : state_.step >= total_steps_ ? RunEnd::kDone
-                     : patience_is_over()          ? RunEnd::kStoppedEarly
-                                                   : RunEnd::kPaused;
+  const RunEnd end = stop_signal_ != 0                        ? RunEnd::kSignal
+                     : out_of_time_                           ? RunEnd::kTimeLimit
+                     : !stop_reason_.empty()                  ? RunEnd::kHook
+                     : state_.step >= events_->length().total ? RunEnd::kDone
+                     : events_->patience_is_over(state_)      ? RunEnd::kStoppedEarly
+                                                              : RunEnd::kPaused;
   return {.state = state_,
           .last_eval = std::move(last_eval_),
           .classes = train_set_->classes(),
@@ -121,13 +116,13 @@ void Trainer::warn(const std::string& text) {
 
 void Trainer::warn_of_average() {
   if (experiment_.eval.weights != EvalWeights::kAverage) return;
-  const int64_t evaluates_every = val_set_->size() > 0 ? interval(experiment_.eval.every, steps_per_epoch_, total_steps_) : 0;
-  warn(ema_warning(experiment_.train.ema, evaluates_every, {0, total_steps_, steps_per_epoch_}));
-  warn(swa_warning(experiment_.train.swa, {0, total_steps_, steps_per_epoch_}));
+  const Progress beginning = events_->progress({});
+  warn(ema_warning(experiment_.train.ema, events_->evaluates_every(), beginning));
+  warn(swa_warning(experiment_.train.swa, beginning));
 }
 
 void Trainer::train_one_step() {
-  const bool published = saved_step_ == state_.step || state_.evaluated_step == state_.step;
+  const bool published = events_->is_saved(state_) || state_.evaluated_step == state_.step;
   if (guard_->keep_due(state_) || published) guard_->keep(state_);
   step_->run_each_pass(profile_.records(state_.step));
   const double waited = loader_->seconds_waited();
@@ -143,14 +138,14 @@ void Trainer::train_one_step() {
   ++state_.step;
   meter_->add(experiment_.train.batch_size, loader_->seconds_waited() - waited);
   state_.seconds = meter_->seconds();
-  const bool log_due = state_.step % log_every_ == 0 || state_.step == total_steps_ || state_.step == 1;
+  const bool log_due = events_->log_due(state_);
   if (log_due || world_.alone()) report_bad_samples();
   if (log_due) {
     log_step(result);
   } else {
     hooks_->on_step(state_.step);
   }
-  settle_steps(log_due || statistics_due() || save_due() || evaluation_due() || finished() || guard_->keep_due(state_));
+  settle_steps(log_due || events_->any_due(state_) || guard_->keep_due(state_));
   if (profile_.is_complete(state_.step)) end_profile();
 }
 
@@ -160,7 +155,7 @@ void Trainer::measure_statistics() {
   const auto averaged = averaged_weights();
   at::Tensor& buffers = averaged ? step_->average().buffers() : step_->arena().buffers();
   step_->measure_statistics([&] { return loader.next(); }, statistics_batches_, progress(), buffers);
-  measured_step_ = state_.step;
+  events_->note_measured(state_);
   meter_->skip();  // it is not training time
 }
 
@@ -277,16 +272,16 @@ void Trainer::evaluate() {
     if (world_.is_first()) log_info("the evaluation at step {} is cut short to stop; --resume does it again", state_.step);
     return;
   } catch (const EvaluationFailed& e) {
-    if (saved_step_ != state_.step) save();
+    if (!events_->is_saved(state_)) save();
     // A run whose steps are all done and saved is not failed by what comes after them.
-    if (state_.step < total_steps_) throw;
-    looked_at_step_ = state_.step;
+    if (state_.step < events_->length().total) throw;
+    events_->note_evaluated(state_);
     return warn(fmt::format(
         "all steps are done and saved, but their evaluation failed: {}. Set eval.* or data.val.* otherwise and add --resume, "
         "which evaluates them, or use `tessera eval`",
         e.what()));
   }
-  looked_at_step_ = state_.step;
+  events_->note_evaluated(state_);
   report_bad_samples();
   if (last_eval_->num_images > 0 && last_eval_->images.empty() && world_.is_first())
     log_warn("not one labelled pixel in {} {}: no metric can be computed; `tessera data check` says what is in the masks",
@@ -298,7 +293,7 @@ void Trainer::evaluate() {
     if (std::isnan(value) && !last_eval_->images.empty())
       warn(fmt::format("checkpoint.best_metric={} cannot be measured on these images: no checkpoint is the best", metric));
   }
-  const bool counts = due(experiment_.eval.every);  // else it is made because of stop_at: see Note [Stop at a step]
+  const bool counts = events_->evaluation_counts(state_);  // else it is made because of stop_at: see Note [Stop at a step]
   if (counts) state_.note_metric(value);
   hooks_->on_eval(state_, progress().epoch(), *last_eval_);
   if (counts) keep_evaluated();
@@ -308,7 +303,7 @@ void Trainer::evaluate() {
 // What an evaluation found goes to the checkpoint of its step, or makes one where the step is the best so far or the last.
 void Trainer::keep_evaluated() {
   bool lost = false;
-  if (saved_step_ == state_.step && store_) {
+  if (events_->is_saved(state_) && store_) {
     try {
       store_->note_evaluated(state_);
     } catch (const Error& e) {
@@ -317,7 +312,7 @@ void Trainer::keep_evaluated() {
       lost = true;
     }
   }
-  if (max_over_ranks(world_, lost ? 1 : 0) != 0 || save_due()) save();
+  if (max_over_ranks(world_, lost ? 1 : 0) != 0 || events_->save_due(state_)) save();
 }
 
 void Trainer::save() {
@@ -352,36 +347,8 @@ void Trainer::save() {
       store_->save(checkpoint);
     }
   }
-  saved_step_ = state_.step;
+  events_->note_saved(state_);
   hooks_->on_checkpoint(state_);
-}
-
-bool Trainer::due(const Duration& every) const {
-  const int64_t steps = interval(every, steps_per_epoch_, total_steps_);
-  return state_.step > 0 && (state_.step == total_steps_ || (steps > 0 && state_.step % steps == 0));
-}
-
-bool Trainer::statistics_due() const {
-  return statistics_batches_ > 0 && measured_step_ != state_.step && due(experiment_.eval.every);
-}
-
-bool Trainer::evaluation_due() const {
-  const bool known = state_.evaluated_step == state_.step || looked_at_step_ == state_.step;
-  return val_set_->size() > 0 && !known && (due(experiment_.eval.every) || finished());
-}
-
-bool Trainer::save_due() const {
-  const bool new_best = experiment_.checkpoint.keep_best && state_.best_step == state_.step;
-  return saved_step_ != state_.step && (due(experiment_.checkpoint.every) || new_best || finished());
-}
-
-bool Trainer::patience_is_over() const {
-  const int64_t patience = experiment_.checkpoint.early_stop;
-  return patience > 0 && state_.evals_since_best >= patience;
-}
-
-bool Trainer::finished() const {
-  return state_.step >= last_step_ || patience_is_over();
 }
 
 }  // namespace tessera

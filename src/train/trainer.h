@@ -13,6 +13,7 @@
 #include "infer/data_notes.h"
 #include "infer/evaluator.h"
 #include "infer/torch_settings.h"
+#include "train/event_schedule.h"
 #include "train/hooks/hooks.h"
 #include "train/meter.h"
 #include "train/run_options.h"
@@ -62,6 +63,7 @@ class Trainer {
   void broadcast_initial_state();
   void tune_exchange_settings();
   void check_view_memory();
+  void set_length();
   LoaderOptions loader_options(const MixOptions& mix) const;
   void make_loader();
   void train_one_step();
@@ -80,14 +82,7 @@ class Trainer {
   void log_step(const StepResult& result);
 
   bool stop_asked();  // a collective
-  bool due(const Duration& every) const;
-  bool statistics_due() const;
-  bool evaluation_due() const;
-  bool save_due() const;
-  bool patience_is_over() const;
-  bool finished() const;  // no step is left to take
-  bool complete() const { return finished() && !save_due() && !evaluation_due(); }
-  Progress progress() const { return {state_.step, total_steps_, steps_per_epoch_}; }
+  Progress progress() const { return events_->progress(state_); }
   RunInfo info() const;
   RunResult result();
 
@@ -115,15 +110,11 @@ class Trainer {
   NamedTensors optimizer_state_, average_state_;  // of the checkpoint, until all ranks have it
   std::unique_ptr<StepGuard> guard_;
   std::unique_ptr<Loader> loader_;
-  int64_t steps_per_epoch_ = 0, total_steps_ = 0, log_every_ = 1;
-  int64_t last_step_ = 0;  // of this call: total_steps_, or where stop_at is
   TrainState state_;
   int64_t statistics_batches_ = 0;  // of train.precise_bn
-  int64_t measured_step_ = -1;      // with them
-  int64_t saved_step_ = -1;
-  int64_t looked_at_step_ = -1;  // evaluated by this call, also where that failed or does not count
-  int stop_signal_ = 0;          // that any rank received
-  std::string stop_reason_;      // of a hook of any rank
+  std::optional<EventSchedule> events_;
+  int stop_signal_ = 0;      // that any rank received
+  std::string stop_reason_;  // of a hook of any rank
   TimeLimit time_limit_;
   bool out_of_time_ = false;  // on any rank
   RunProfile profile_;

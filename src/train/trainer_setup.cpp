@@ -70,19 +70,25 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
 
   evaluator_ = std::make_unique<Evaluator>(experiment_, val_set_, world_);
   check_view_memory();
-  steps_per_epoch_ = (train_set_->size() + train.batch_size - 1) / train.batch_size;
-  total_steps_ = std::max<int64_t>(1, train.duration.steps(steps_per_epoch_, 0));
-  TSR_CHECK_USAGE(
-      !goes_on_ || state_.step < total_steps_,
-      "train.duration={} ends at step {}, and --from {} stands at step {} already; its steps count: set a longer one",
-      train.duration.text(), total_steps_, options.from.string(), state_.step);
-  last_step_ = total_steps_;
-  if (options.stop_at)
-    last_step_ = std::clamp<int64_t>(options.stop_at->steps(steps_per_epoch_, total_steps_), 1, total_steps_);
-  log_every_ = std::max<int64_t>(1, experiment_.run.log_every.steps(steps_per_epoch_, total_steps_));
-  statistics_batches_ = batches_of_statistics(train, *model_);
+  set_length();
   guard_ = std::make_unique<StepGuard>(experiment_.guard, *step_, world_, *train_set_, StepGuard::late_by_device(device_));
   make_loader();
+}
+
+void Trainer::set_length() {
+  const TrainConfig& train = experiment_.train;
+  EventSchedule::Length length{.steps_per_epoch = (train_set_->size() + train.batch_size - 1) / train.batch_size};
+  length.total = std::max<int64_t>(1, train.duration.steps(length.steps_per_epoch, 0));
+  TSR_CHECK_USAGE(
+      !goes_on_ || state_.step < length.total,
+      "train.duration={} ends at step {}, and --from {} stands at step {} already; its steps count: set a longer one",
+      train.duration.text(), length.total, options_.from.string(), state_.step);
+  length.last = length.total;
+  if (options_.stop_at)
+    length.last = std::clamp<int64_t>(options_.stop_at->steps(length.steps_per_epoch, length.total), 1, length.total);
+  statistics_batches_ = batches_of_statistics(train, *model_);
+  events_.emplace(experiment_, length, /*evaluates=*/val_set_->size() > 0, /*measures=*/statistics_batches_ > 0);
+  if (resumed_) events_->note_saved(state_);
 }
 
 LoaderOptions Trainer::loader_options(const MixOptions& mix) const {
@@ -223,7 +229,6 @@ void Trainer::broadcast_initial_state() {
   step_->optimizer().set_step_count(state_.optimizer_steps);
   step_->scaler().restore({state_.loss_scale, static_cast<double>(state_.loss_scale_good_steps),
                            static_cast<double>(state_.optimizer_steps), static_cast<double>(state_.skipped_steps)});
-  if (resumed_) saved_step_ = state_.step;
 }
 
 // Other buckets add up the same numbers; compression rounds them. So it is chosen once, at the start of a run, and kept.
