@@ -5,12 +5,15 @@ JOBS ?= $(shell env -u OMP_NUM_THREADS nproc)
 TEST_JOBS ?= $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
-.PHONY: demo test each-source gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
+.PHONY: demo test check each-source gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
 
 demo: build-app ## train a small U-Net on synthetic cells and open-able report
 	$(BUILD)/bin/tessera demo
 
 test: build ## build everything and run all tests
+	@$(MAKE) --no-print-directory check
+
+check: ## run all tests of what is built
 	@rm -f $(BUILD)/skipped.txt
 	TESSERA_SKIPPED=$(abspath $(BUILD))/skipped.txt ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(TEST_JOBS) --output-junit tests.xml
 	@scripts/skipped-tests $(BUILD)
