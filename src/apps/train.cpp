@@ -1,7 +1,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "apps/auto_config.h"
@@ -17,6 +16,7 @@
 #include "core/time_span.h"
 #include "infer/eval_metrics.h"
 #include "infer/trained_model.h"
+#include "launch/cluster/rank_environment.h"
 #include "nn/model.h"
 #include "train/run.h"
 
@@ -40,12 +40,12 @@ struct TrainArguments {
   }
 
   Experiment load_automatic(const std::vector<std::string>& overrides) const {
-    const char* world = std::getenv("WORLD_SIZE");
-    if (ranks.ranks > 1 || ranks.devices.find(',') != std::string::npos || (world != nullptr && std::string(world) != "1"))
+    const auto spec = rank_from_environment();
+    const bool processes = ranks.parallel == "ddp" || ranks.parallel == "zero1" || (spec && spec->world_size > 1);
+    if (processes || ranks.ranks > 1 || ranks.devices.find(',') != std::string::npos)
       fail_usage(
-          "recipe=auto measures the device it is on, and ranks would not choose alike; write the choice down first: `tessera "
-          "recipe "
-          "auto ... -o auto.yaml`, and train with auto.yaml");
+          "recipe=auto measures the device it is on, and ranks would not choose alike; write the choice down first, on one "
+          "device: `tessera recipe auto ... -o auto.yaml`, then train with auto.yaml on as many as you like");
     return load_auto({.config = config.file().string(), .words = overrides}, resume);
   }
 
