@@ -100,8 +100,12 @@ class StudyPage {
   }
 
   std::string tiles() const {
-    double seconds = 0;
-    for (const Trial& trial : in_.trials) seconds += trial_run_of(trial.attributes).seconds;
+    double seconds = 0, cost = 0;
+    for (const Trial& trial : in_.trials) {
+      const TrialRun run = trial_run_of(trial.attributes);
+      seconds += run.seconds;
+      cost += run.cost;
+    }
     std::string html;
     if (!ranked_.empty())
       html += tile_html({.label = "Best " + metric_,
@@ -117,6 +121,10 @@ class StudyPage {
     html += tile_html({.label = "Failed", .value = count_text(count(TrialState::kFailed))});
     html +=
         tile_html({.label = "Time of training", .value = duration_text(seconds), .detail = "of all trials", .kind = "words"});
+    if (in_.info.attributes.contains("currency"))
+      html += tile_html({.label = "Cost",
+                         .value = fmt::format("{:.2f}", cost),
+                         .detail = in_.info.attributes.at("currency").get<std::string>()});
     return html;
   }
 
