@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "apps/chart_picture.h"
 #include "apps/command.h"
 #include "core/error.h"
 #include "core/file_lock.h"
@@ -11,6 +12,7 @@
 #include "core/printable.h"
 #include "core/signals.h"
 #include "core/split.h"
+#include "data/decode/png_writer.h"
 #include "nn/model.h"
 #include "study/executor/slurm_executor.h"
 #include "study/scale/follow_trials.h"
@@ -110,7 +112,7 @@ ScaleFile ScaleArguments::study() const {
   if (at_once > 0) scale.at_once = at_once;
   if (target) scale.target = target;
   put(scale.name, name);
-  put(scale.prices, prices);
+  if (!prices.empty()) file.prices = read_prices(load_config(prices));
   apply_executor(*this, file.executor);
   return file;
 }
@@ -151,7 +153,6 @@ int scale(const ScaleArguments& arguments) {
   const fs::path folder =
       fs::absolute(arguments.folder.empty() ? fs::path("studies") / config.name : fs::path(arguments.folder));
   const std::vector<PlannedTraining> planned = plan_scale(config, folder, check_model);
-  const std::optional<Prices> prices = config.prices.empty() ? std::nullopt : std::optional(read_prices(config.prices));
   make_folders(folder);
   FileLock lock(folder / "lock", "");
   if (!arguments.show && !lock.try_lock())
@@ -163,8 +164,9 @@ int scale(const ScaleArguments& arguments) {
   if (arguments.retry_failed) state.forgive();
   const auto write = [&] {
     const std::vector<ScaleOutcome> outcomes = scale_outcomes(planned, state, folder);
-    ScaleTable table = scale_table(outcomes, config.target, prices);
+    ScaleTable table = scale_table(outcomes, config.target, study.prices);
     write_scale_files(folder, table, outcomes, config);
+    write_file(folder / "scale.png", encode_png(chart_picture(scale_charts(table, config.scaling))));
     return table;
   };
   if (arguments.dry_run) {
@@ -234,7 +236,7 @@ void add_scale(CLI::App& app, int& exit_code) {
   command->add_option("--repeat", arguments->repeat, "trainings of each kind, with seeds of their own")
       ->check(CLI::PositiveNumber);
   command->add_option("--target", arguments->target, "value of checkpoint.best_metric whose time and cost are told");
-  command->add_option("--prices", arguments->prices, "file with prices of devices, for costs");
+  command->add_option("--prices", arguments->prices, "file with what devices cost for an hour: docs/studies.md");
   command->add_option("--name", arguments->name, "of the study; default: that of CONFIG");
   command->add_option("--folder", arguments->folder, "where it lies; default: studies/NAME");
   command
@@ -256,7 +258,7 @@ void add_scale(CLI::App& app, int& exit_code) {
   command->footer(
       "CONFIG is an experiment's, or a study's file with `config:`, `ranks:`, ... (docs/scaling.md). The study lies in one "
       "folder: "
-      "runs/, jobs/, study.json,\nscale.csv, scale.json, scale.svg, scale.html. Started again, the same command finds its jobs "
+      "runs/, jobs/, study.json,\nscale.csv, scale.json, scale.svg, scale.png, scale.html. Started again, the same command finds its jobs "
       "and "
       "goes on; with more ranks it adds to the study.");
   command->callback([arguments, &exit_code] { exit_code = scale(*arguments); });

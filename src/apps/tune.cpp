@@ -27,7 +27,7 @@ constexpr const char* kStopFile = "stop";  // `tessera tune stop` leaves it
 
 struct TuneArguments {
   std::vector<std::string> words, vary, settings, objectives;
-  std::string name, folder, search, scheduler, time;
+  std::string name, folder, search, scheduler, time, prices;
   std::optional<int64_t> trials, at_once, seed;
 
   StudyRequest request() const {
@@ -57,6 +57,7 @@ struct TuneArguments {
     set("scheduler", scheduler);
     set("budget.trials", number(trials));
     set("budget.time", time);
+    set("prices", prices.empty() ? "" : "'" + fs::absolute(prices).string() + "'");
     set("resources.at_once", number(at_once));
     set("seed", number(seed));
     if (!objectives.empty()) set("objectives", fmt::format("['{}']", fmt::join(objectives, "', '")));
@@ -181,13 +182,16 @@ void print_front(const std::vector<Trial>& trials, const StudyPlan& plan) {
 
 void print_result(const StudyStore& store, const StudyPlan& plan, const StudyEnd& end) {
   int64_t complete = 0, stopped = 0, failed = 0;
+  double cost = 0;
   const std::vector<Trial> trials = store.load();
   for (const Trial& trial : trials) {
     complete += trial.state == TrialState::kComplete;
     stopped += trial.state == TrialState::kStopped;
     failed += trial.state == TrialState::kFailed;
+    cost += trial_run_of(trial.attributes).cost;
   }
   fmt::print("trials   {}: {} complete, {} stopped, {} failed\n", trials.size(), complete, stopped, failed);
+  if (plan.prices) fmt::print("cost     {:.2f} {}\n", cost, plan.prices->currency);
   fmt::print("ended    {}\n", end.text);
   if (const std::optional<Trial> best = best_trial(store)) {
     fmt::print("best     trial {}", best->number);
@@ -234,7 +238,8 @@ int run_study(const StudyRequest& request) {
 
 std::string settings_help() {
   StudySettings settings;
-  std::string text = "A study's file has a `space:`, and may have config, set, points, search, scheduler, executor and\n";
+  std::string text =
+      "A study's file has a `space:`, and may have config, set, points, search, scheduler, executor, prices and\n";
   for (const SchemaLine& line : ConfigWriter::lines(settings)) {
     if (line.is_group) continue;
     text += fmt::format("  {}: {}\n      {} ({}{})\n", line.key, line.value, line.help, line.type,
@@ -258,6 +263,7 @@ void add_tune(CLI::App& app, int& exit_code) {
       ->option_text("KEY=VALUES");
   command->add_option("--trials", arguments->trials, "how many trials at most")->check(CLI::PositiveNumber);
   command->add_option("--time", arguments->time, "how long at most: 90min, 8h, 2d");
+  command->add_option("--prices", arguments->prices, "file with what devices cost for an hour: docs/studies.md");
   command->add_option("--search", arguments->search, "random (default), grid, sobol, ...: docs/studies.md");
   command->add_option("--scheduler", arguments->scheduler,
                       "none (default), asha, hyperband, median, '{type: asha, grace: 2}', ...");

@@ -1,14 +1,25 @@
 #include "study/prices.h"
 
-#include "config/node.h"
 #include "config/reader.h"
+#include "core/error.h"
 #include "core/files.h"
 
 namespace tessera {
 
-Prices read_prices(const fs::path& file) {
+Node prices_section(const Node& written, const fs::path& folder) {
+  if (written.kind != Node::Kind::kScalar) return written;
+  std::error_code error;
+  const fs::path beside = folder / written.scalar;
+  return load_config(fs::exists(beside, error) ? beside : fs::path(written.scalar));
+}
+
+Prices read_prices(const Node& section) {
   Prices prices;
-  ConfigReader::read_struct(load_config(file), "", prices);
+  ConfigReader::read_struct(section, "prices", prices);
+  if (prices.device_hour.empty())
+    fail_usage(
+        "{}: prices: expected what a device costs for an hour, as {{currency: EUR, device_hour: {{H200: 3.5, cpu: 0.04}}}}",
+        section.origin.text());
   return prices;
 }
 

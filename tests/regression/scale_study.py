@@ -48,7 +48,7 @@ def strong(folder):
         if ranks == "2":
             check(float(row["metric_change"]) < 1e-9 and 0 <= float(row["hidden_share"]) <= 1, str(row))
     check("EUR" in out and "scale.html" in out, out)
-    for name in ("scale.html", "scale.svg", "scale.json"):
+    for name in ("scale.html", "scale.svg", "scale.png", "scale.json"):
         check((folder / "strong" / name).stat().st_size > 1000, f"{name} is empty")
     times = {name: (folder / "strong/runs" / name / "log.jsonl").stat().st_mtime for name in state(folder / "strong")}
     scale("base/models/unet_small", folder / "strong", *options, "--ranks", "1,2,3", "--modes", "ddp,dp,zero1")

@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kSeconds = "seconds";
+constexpr const char *kSeconds = "seconds", *kCurrency = "currency";
 
 std::unique_ptr<Searcher> searcher_of(const StudyPlan& plan) {
   SearchContext context{.space = plan.space, .seed = plan.settings.seed};
@@ -47,6 +47,7 @@ Controller::Controller(const StudyPlan& plan, StudyStore& store, Executor& execu
                                                  .max_steps = plan.max_steps,
                                                  .num_trials = plan.settings.budget.trials})),
       slots_(plan.settings.resources, options_.machine, options_.executor_limit),
+      prices_(plan.prices, plan.settings.resources.ranks, plan.settings.budget.cost > 0),
       kept_(plan.folder / "kept"),
       keeps_(std::holds_alternative<PopulationConfig>(plan.scheduler)) {}
 
@@ -74,11 +75,17 @@ StudyEnd Controller::run() {
 void Controller::recall() {
   const nlohmann::json& attributes = store_.info().attributes;
   if (const auto found = attributes.find(kSeconds); found != attributes.end() && found->is_number()) seconds_before_ = *found;
+  if (plan_.prices) {
+    nlohmann::json with_currency = attributes;
+    with_currency[kCurrency] = plan_.prices->currency;
+    if (with_currency != attributes) store_.set_attributes(with_currency);
+  }
   for (const Trial& trial : options_.earlier) searcher_->observe(trial);
   for (Trial& trial : store_.load()) {
     searcher_->observe(trial);
     scheduler_->observe(trial);
     remember(trial);
+    spent_ += trial_run_of(trial.attributes).cost;
     next_ = trial.number + 1;
     if (trial.state == TrialState::kPaused) {
       paused_.emplace(trial.number, std::move(trial));
@@ -96,7 +103,6 @@ void Controller::recall() {
 // Counts a trial that is new here: one that has ended, or any when a controller begins.
 void Controller::remember(const Trial& trial) {
   if (!is_finished(trial.state)) return;
-  counts_.seconds += trial_run_of(trial.attributes).seconds;
   counts_.complete += trial.state == TrialState::kComplete;
   counts_.stopped += trial.state == TrialState::kStopped;
   counts_.failed += trial.state == TrialState::kFailed;
@@ -270,11 +276,12 @@ double Controller::seconds() const {
 }
 
 double Controller::cost() const {
-  double spent = counts_.seconds;
-  for (const auto& [number, trial] : paused_) spent += trial_run_of(trial.attributes).seconds;
-  for (const auto& [number, live] : live_)
-    spent += live.run.seconds + (live.run.idle || live.queued ? 0 : std::max(0.0, unix_s() - live.run.started));
-  return spent / 3600 * static_cast<double>(plan_.settings.resources.ranks) * plan_.settings.budget.device_hour;
+  double spent = spent_;
+  for (const auto& [number, live] : live_) {
+    if (!live.run.idle && !live.queued)
+      spent += std::max(0.0, unix_s() - live.run.started) * live.price.value_or(prices_.usual_per_second());
+  }
+  return spent;
 }
 
 StudyEnd Controller::finish(StudyWish wish) {
@@ -316,6 +323,7 @@ StudyView Controller::view() const {
                  .trials = plan_.settings.budget.trials,
                  .seconds = seconds(),
                  .cost = cost(),
+                 .currency = plan_.prices ? plan_.prices->currency : "",
                  .at_once = slots_.most_at_once()};
   view.counts.all = next_;
   view.counts.running = static_cast<int64_t>(live_.size());

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "study/controller/failure.h"
@@ -10,6 +11,7 @@
 #include "study/controller/slots.h"
 #include "study/controller/study_plan.h"
 #include "study/controller/study_view.h"
+#include "study/controller/trial_prices.h"
 #include "study/controller/trial_run.h"
 #include "study/executor/executor.h"
 #include "study/schedule/scheduler.h"
@@ -57,7 +59,8 @@ class Controller {
     Trial trial;
     TrialRun run;
     LogFollower log;
-    bool queued = false;  // its job has not begun
+    bool queued = false;               // its job has not begun
+    std::optional<double> price = {};  // of its ranks for a second; nothing: not known yet
   };
 
   void recall();
@@ -76,7 +79,9 @@ class Controller {
   std::optional<Decision> judge(Live& live, int64_t below);
   bool watch(Live& live);
   void on_end(Live& live, const JobStatus& status);
+  void on_stop(Live& live, const JobStatus& status);
   void on_failure(Live& live, const JobStatus& status);
+  bool gets_further(Live& live) const;
   void proceed(Live& live, const Decision& decision);
   void copy(Live& live, int64_t from, const Assignment& parameters, int64_t until);
   void complete(Live& live);
@@ -99,6 +104,7 @@ class Controller {
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<Scheduler> scheduler_;
   Slots slots_;
+  TrialPrices prices_;
   KeptCheckpoints kept_;
   bool keeps_ = false;  // checkpoints for others
 
@@ -112,6 +118,7 @@ class Controller {
   bool could_not_write_ = false;  // a trial, once: the next one ends the study
   bool stopping_ = false;         // trials were told to save and end
   bool holding_ = false;          // nothing is begun any more
+  double spent_ = 0;              // by jobs that have ended
   double seconds_before_ = 0, begun_ = 0, start_failed_ = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "core/split.h"
 #include "study/executor/job_command.h"
 #include "study/executor/job_files.h"
+#include "study/executor/job_script.h"
 #include "study/executor/local_process.h"
 
 namespace tessera {
@@ -62,10 +63,10 @@ std::vector<Core> LocalExecutor::free_cores(int wanted) const {
 void LocalExecutor::start(const Job& job) {
   make_folders(job.folder);
   if (read_local_process(job.folder)) return;
-  std::vector<std::string> variables;
-  if (!job.gpus.empty()) variables.push_back("CUDA_VISIBLE_DEVICES=" + visible_devices(job.gpus));
+  JobScript parts{.heading = fmt::format("# {}\n", job.name), .command = command_of(job, program_)};
+  if (!job.gpus.empty()) parts.variables.emplace_back("CUDA_VISIBLE_DEVICES", visible_devices(job.gpus));
   const fs::path script = job.folder / kJobScript;
-  write_file(script, job_script(job.folder, variables, command_of(job, program_)));
+  write_file(script, job_script(job.folder, parts));
   std::vector<int> cpus;
   for (const Core& core : free_cores(job.cores)) cpus.insert(cpus.end(), core.begin(), core.end());
   const pid_t pid = start_detached(job.folder, script, job.folder / kJobOutput, cpus);
