@@ -13,7 +13,7 @@
 #include "data/draw/legend.h"
 #include "data/draw/overlay.h"
 #include "infer/pictures.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "report/region_files.h"
 #include "tensor/error_text.h"
 #include "weights/formats/npz.h"

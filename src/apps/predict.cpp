@@ -27,7 +27,7 @@
 #include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/other_images.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "storage/place_url.h"
 #include "storage/sent_folder.h"
 

@@ -8,7 +8,7 @@
 #include "infer/overlapped_counter.h"
 #include "infer/precision.h"
 #include "infer/shared_groups.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 

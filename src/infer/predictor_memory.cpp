@@ -6,7 +6,7 @@
 #include "core/memory_limit.h"
 #include "infer/precision.h"
 #include "infer/predictor.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "infer/windows/window_grid.h"
 #include "tensor/error_text.h"
 

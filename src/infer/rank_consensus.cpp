@@ -8,7 +8,7 @@
 
 #include "core/json_text.h"
 #include "infer/image_scores.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "metric/multi_label_counts.h"
 
 namespace tessera {

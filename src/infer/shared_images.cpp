@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/rank_status.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "train/rank_norm_exchange.h"
 
 namespace tessera {

@@ -13,7 +13,7 @@
 #include "infer/auto_precision.h"
 #include "infer/environment.h"
 #include "infer/pictures.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "report/html_report.h"
 #include "tensor/error_text.h"
 #include "train/hooks/console.h"

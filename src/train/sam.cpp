@@ -3,7 +3,7 @@
 #include <torch/types.h>
 
 #include "core/log.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "optim/clip.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "infer/rank_consensus.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "infer/torch_settings.h"
 #include "optim/clip.h"
 #include "tensor/error_text.h"
@@ -95,6 +95,7 @@ void TrainStep::use_less_memory(int64_t step) {
     if (why.empty()) throw;
   }
   gradients_.give_up();
+  if (!world_.alone()) world_.leave();
   release_kept_memory();
   if (!world_.alone()) world_.meet_again();
   // Not twice the same where nothing else could be done: the first time what was kept for later may have been enough.

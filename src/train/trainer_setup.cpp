@@ -49,6 +49,7 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
   settings_.emplace(train, device_);
+  world_.connect(device_);  // before anything that takes memory: a rank without it would be waited for
   open_data();
   std::string& best_metric = experiment_.checkpoint.best_metric;
   best_metric = full_metric_name(best_metric, experiment_.eval, train_set_->classes());
