@@ -118,9 +118,20 @@ void Communicator::gather_into(at::Tensor& all, const at::Tensor& piece) {
     all[0].copy_(piece);
     return;
   }
-  std::vector<std::vector<at::Tensor>> outputs{all.unbind(0)};
-  std::vector<at::Tensor> inputs{piece};
-  finish(begun([&] { return backend_->allgather(outputs, inputs); }));
+  if (!piece.is_cpu()) {
+    at::Tensor own = piece;
+    return finish(begun([&] { return backend_->_allgather_base(all, own); }));
+  }
+  // Gloo's own way takes memory when it has begun; this one takes none.
+  all[rank_].copy_(piece);
+  std::vector<c10::intrusive_ptr<c10d::Work>> under_way;
+  for (int r = 0; r < size_; ++r) {
+    std::vector<at::Tensor> tensors{all[r]};
+    c10d::BroadcastOptions options;
+    options.rootRank = r;
+    under_way.push_back(begun([&] { return backend_->broadcast(tensors, options); }));
+  }
+  for (const auto& work : under_way) finish(work);
 }
 
 std::vector<std::string> Communicator::gather_text(const std::string& text) {

@@ -8,10 +8,10 @@
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "infer/rank_consensus.h"
-#include "tensor/too_large.h"
 #include "infer/torch_settings.h"
 #include "optim/clip.h"
 #include "tensor/error_text.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {
