@@ -11,7 +11,7 @@ SHORT = ["train.duration=6ba", "eval.every=6ba", "checkpoint.every=3ba", "checkp
 
 def over_a_config(folder):
     out, _ = tessera("recipe", "list")
-    check([line.split()[0] for line in out.splitlines()] == ["hot", "medium", "mild"], out)
+    check([line.split()[0] for line in out.splitlines()] == ["hot", "medium", "mild", "auto"], out)
     out, _ = tessera("recipe", "show", "medium", "demo", "train.duration=7ep")
     check("train.sam.rho: 0 -> 0.3" in out and "flat minima" in out, out)
     check("train.duration: 7ep stays: command line sets it, over the recipe's 90ep" in out, out)
