@@ -140,6 +140,23 @@ double step_seconds(Experiment experiment, const Dataset& data) {
   return seconds / static_cast<double>(timed);
 }
 
+// Makes the choices alone the experiment that was asked for: with what the config and the words beside it say.
+void keep_given(std::vector<Choice>& choices, Experiment asked, const fs::path& config) {
+  if (asked.run.name == config.stem().string()) asked.run.name.clear();  // the new one has a name of its own
+  Experiment alone = read_experiment(parse_config(commented_config(choices), "recipe auto"));
+  make_data_places_absolute(asked);
+  make_data_places_absolute(alone);
+  std::map<std::string, std::string> chosen;
+  for (const SchemaLine& line : experiment_lines(alone)) chosen[line.key] = line.value;
+  for (const SchemaLine& line : experiment_lines(asked)) {
+    if (line.is_group || !line.alias_of.empty() || chosen[line.key] == line.value) continue;
+    auto found = std::find_if(choices.begin(), choices.end(), [&](const Choice& one) { return one.key == line.key; });
+    if (found == choices.end()) found = choices.insert(choices.end(), {line.key, "", ""});
+    found->value = line.value;
+    found->reason = "as given, or follows from what is";
+  }
+}
+
 std::string header(const DataFingerprint& data, const DeviceFacts& device, const std::string& path) {
   std::string text = fmt::format(
       "# Made by `tessera recipe auto` for {} on {}.\n# {} training samples, {} looked at: {} x {} pixels in the middle ({} x "
@@ -192,8 +209,9 @@ AutoConfig make_auto_config(const ConfigArguments& given, double minutes) {
   const Experiment untimed = experiment_of(commented_config(choices));
   const double seconds = step_seconds(untimed, *data);
   choices.push_back(choose_duration(fingerprint, untimed.train.batch_size, seconds, 60 * minutes));
-  const std::string text = header(fingerprint, device, advice.config.path) + commented_config(choices);
-  return {text, experiment_of(text)};
+  const Experiment experiment = experiment_of(commented_config(choices));
+  keep_given(choices, experiment, arguments.file());
+  return {header(fingerprint, device, advice.config.path) + commented_config(choices), experiment};
 }
 
 Experiment load_auto(const ConfigArguments& arguments, bool resume) {

@@ -15,6 +15,10 @@ namespace {
 
 void list_recipes() {
   for (const EmbeddedFile* recipe : builtin_recipes()) fmt::print("{:<8} {}\n", recipe_name(*recipe), summary_of(*recipe));
+  fmt::print(
+      "{:<8} Made for your images and this device: `tessera recipe auto data.path=FOLDER` writes it, with a reason for each "
+      "value.\n",
+      "auto");
 }
 
 std::map<std::string, std::string> values_by_key(const Node& config) {

@@ -11,7 +11,7 @@ SHORT = ["train.duration=6ba", "eval.every=6ba", "checkpoint.every=3ba", "checkp
 
 def over_a_config(folder):
     out, _ = tessera("recipe", "list")
-    check([line.split()[0] for line in out.splitlines()] == ["hot", "medium", "mild"], out)
+    check([line.split()[0] for line in out.splitlines()] == ["hot", "medium", "mild", "auto"], out)
     out, _ = tessera("recipe", "show", "medium", "demo", "train.duration=7ep")
     check("train.sam.rho: 0 -> 0.3" in out and "flat minima" in out, out)
     check("train.duration: 7ep stays: command line sets it, over the recipe's 90ep" in out, out)
@@ -57,6 +57,11 @@ def automatic(folder):
     for said in ("# Made by `tessera recipe auto`", "random_crop: {size: 64", "quarter_turns: true", "name: unet", "duration: 200ba", "classes: ["):
         check(said in text, f"{said} is not in\n{text}")
     tessera("train", config, "--dry-run", "model.unet.channels=[4,8]")
+    (folder / "own.yaml").write_text(f"data: {{path: {folder}/cells, classes: [ground, cell, spot]}}\ntrain: {{seed: 7, device: cpu}}\n")
+    out, _ = tessera("recipe", "auto", folder / "own.yaml", "optimizer.lr=0.05", "model.unet.channels=[4,8]", "train.ema.half_life=5ba")
+    for said in ("  # as given, or follows from what is\n  lr: 0.05\n", "channels: [4, 8]", "bottleneck: 0", "half_life: 5ba", "seed: 7", 'device: "cpu"',
+                 '"spot"'):
+        check(said in out, f"{said} was given and is not in\n{out}")
     small = ["model.unet.channels=[4,8]", "model.unet.bottleneck=8", "train.duration=4ba", "eval.every=4ba", "checkpoint.every=2ba", "run.pictures=0"]
     run = [*data, *small, "recipe=auto", f"run.dir={folder}/auto"]
     _, errors = tessera("train", *run)
