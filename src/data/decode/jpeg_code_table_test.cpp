@@ -24,43 +24,44 @@ namespace {
 using Counts = std::array<uint8_t, 17>;
 using Symbols = std::array<uint8_t, 256>;
 
-// Three codes: 0, 10 and 110, for the end of a block, a coefficient of 2 bits and one of 1 bit behind a zero.
-TEST(JpegCodeTable, ALookUpYieldsTwoCoefficients) {
+// Three codes: 0, 10 and 110, for the end of a block, a coefficient of 2 bits, and one of 1 bit behind a zero.
+TEST(JpegCodeTable, ALookUpTellsTwoCoefficients) {
   CodeTable table;
   ASSERT_TRUE(make_code_table(Counts{0, 1, 1, 1}, Symbols{0x00, 0x02, 0x11}, CodeKind::kAc, table));
   const CodeEntry& ends = table.entries[0];
   EXPECT_EQ(ends.bits, 1);
-  EXPECT_EQ(ends.step[0], kEndOfBlock);
-  EXPECT_EQ(ends.step[1], 0);
-  // 10 11 is 3, 110 0 is a zero and -1, then 000.
-  const CodeEntry& two = table.entries[0b10111100000];
-  EXPECT_EQ(two.first_bits, 4);
+  EXPECT_EQ(ends.step, (std::array<uint8_t, 2>{kEndOfBlock, 0}));
+  // 10 and two bits, from -3 on; 110 and 0, a zero and -1.
+  const CodeEntry& two = table.entries[0b1011'1100'00];
+  EXPECT_EQ(two.code_bits, 2);
+  EXPECT_EQ(63 - two.value_shift, 2);
+  EXPECT_EQ(two.least, -3);
   EXPECT_EQ(two.bits, 8);
-  EXPECT_EQ(two.value, (std::array<int16_t, 2>{3, -1}));
+  EXPECT_EQ(two.second, -1);
   EXPECT_EQ(two.step, (std::array<uint8_t, 2>{1, 2}));
-  // 10 00 is -3, and the block ends.
-  const CodeEntry& last = table.entries[0b10000000000];
+  // 10 and two bits, and the block ends.
+  const CodeEntry& last = table.entries[0b1000'0000'00];
   EXPECT_EQ(last.bits, 5);
-  EXPECT_EQ(last.value[0], -3);
   EXPECT_EQ(last.step, (std::array<uint8_t, 2>{1, kEndOfBlock}));
   // No code begins with 111.
-  EXPECT_EQ(table.entries[0b11100000000].bits, 0);
-  EXPECT_EQ(table.entries[0b11100000000].first_bits, 0);
+  EXPECT_EQ(table.entries[0b1110'0000'00].bits, 0);
 }
 
-TEST(JpegCodeTable, LongValuesAreLeftToBeReadByThemselves) {
+TEST(JpegCodeTable, ACodeMayLieInTheLookUpWithoutItsValue) {
   CodeTable table;
   ASSERT_TRUE(make_code_table(Counts{0, 0, 1}, Symbols{0x0A}, CodeKind::kAc, table));  // 00 and 10 bits
-  EXPECT_EQ(table.entries[0].bits, 0);
-  EXPECT_EQ(table.entries[0].first_bits, 2);
-  EXPECT_EQ(table.entries[0].value[0], 0x0A);
+  EXPECT_EQ(table.entries[0].bits, 12);
+  EXPECT_EQ(table.entries[0].least, -1023);
+  EXPECT_EQ(table.entries[0].step[1], 0);
 }
 
 TEST(JpegCodeTable, ImpossibleCodesAreRefused) {
   CodeTable table;
   EXPECT_FALSE(make_code_table(Counts{0, 2}, Symbols{1, 2}, CodeKind::kAc, table));        // 1 is all ones
   EXPECT_FALSE(make_code_table(Counts{0, 1, 3}, Symbols{1, 2, 3}, CodeKind::kAc, table));  // more than there are
-  EXPECT_FALSE(make_code_table(Counts{0, 1}, Symbols{16}, CodeKind::kDc, table));          // no difference has 16 bits
+  EXPECT_FALSE(make_code_table(Counts{0, 1}, Symbols{12}, CodeKind::kDc, table));          // no difference has 12 bits
+  EXPECT_FALSE(make_code_table(Counts{0, 1}, Symbols{0x0B}, CodeKind::kAc, table));        // no coefficient has 11
+  EXPECT_FALSE(make_code_table(Counts{0, 1}, Symbols{0x10}, CodeKind::kAc, table));        // ends several blocks
   Counts many{};
   many[9] = many[10] = 200;
   EXPECT_FALSE(make_code_table(many, Symbols{}, CodeKind::kAc, table));  // more than symbols

@@ -12,22 +12,27 @@ inline constexpr int kBlockValues = 64;
 
 // Note [Two symbols a look-up]
 // A Huffman code of JPEG says how many zeros come before a coefficient and how many bits its value has, which follow. Photos
-// spend some six bits on a coefficient, codes and values together; so a table over the next kTableBits bits holds what the
-// first two coefficients are, values and all. What does not fit is read symbol by symbol.
-inline constexpr int kTableBits = 11;
+// spend some six bits on a coefficient, codes and values together; so a table over the next kTableBits bits tells the first
+// code and, where it lies within them with all of its value, the coefficient behind it too. Only longer codes are searched for.
+inline constexpr int kTableBits = 10;
 
 struct CodeEntry {
-  std::array<int16_t, 2> value{};  // of the coefficients; without a second one, twice the first
-  std::array<uint8_t, 2> step{};   // how far each lies behind the one before, kEndOfBlock after the last; 0: there is no second
-  uint8_t bits = 0;                // of both together; 0: to be read symbol by symbol
-  uint8_t first_bits = 0;          // of the first. Where `bits` is 0, of the code of symbol value[0] alone, 0: a longer code
+  uint8_t bits = 0;         // of all that it tells, codes and values; 0: a longer code, or none
+  uint8_t code_bits = 0;    // of the first code
+  uint8_t value_shift = 0;  // 63 less the bits of the first value
+  std::array<uint8_t, 2>
+      step{};         // how far each coefficient lies behind the one before, kEndOfBlock: none follows, 0: no second
+  int8_t second = 0;  // the second value
+  int16_t least = 0;  // of the first value's bits
 };
 inline constexpr uint8_t kEndOfBlock = 128;
+// Of the values of pixels of 8 bits.
+inline constexpr int kMostDcBits = 11, kMostAcBits = 10;
 
 struct CodeTable {
   std::array<CodeEntry, size_t{1} << kTableBits> entries;
-  // Of codes of each length, their bits followed by zeros to 16: all codes of at most that length lie below `end`; symbol
-  // `first_symbol` + code is theirs.
+  // Codes of a length, followed by zeros to 16 bits, lie below `end`, as all shorter ones do; symbol `first_symbol` + code is
+  // theirs.
   std::array<uint32_t, 17> end;
   std::array<int, 17> first_symbol;
   std::array<uint8_t, 256> symbols;
@@ -40,7 +45,7 @@ struct ScanPlace {
   uint64_t bits = 0;  // the next ones, from the highest on
   int count = 0;      // of those that are valid
 };
-// A block takes at most 64 symbols of 16 + 15 bits.
+// A block takes at most 64 symbols of 16 + 11 bits.
 inline constexpr size_t kBytesBehind = 320;
 
 struct ScanComponent {

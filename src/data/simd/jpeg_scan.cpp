@@ -27,6 +27,7 @@ class Bits {
     place_.next += (63 - place_.count) >> 3;
     place_.count |= 56;
   }
+  TSR_INLINE uint64_t all() const { return place_.bits; }
   TSR_INLINE uint64_t peek(int count) const { return place_.bits >> (64 - count); }
   TSR_INLINE void drop(int count) {
     place_.bits <<= count;
@@ -37,20 +38,17 @@ class Bits {
   ScanPlace place_;
 };
 
-// A number of `size` bits, of which the lower half stands for negative ones.
-TSR_INLINE int take_value(Bits& bits, int size) {
-  if (size == 0) return 0;
-  const int value = static_cast<int>(bits.peek(size));
-  bits.drop(size);
-  return value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
+// The number that `bits` begin with, of 63 - shift bits. The lower half of such stands for negative ones, from `least` on.
+TSR_INLINE int value_at(uint64_t bits, int shift, int least) {
+  const auto positive = static_cast<int>(static_cast<int64_t>(bits) >> 63);  // all ones where the first bit is 1
+  return static_cast<int>(bits >> 1 >> shift) + (least & ~positive);
+}
+TSR_INLINE int value_of_size(uint64_t bits, int size) {
+  return value_at(bits, 63 - size, 1 - (1 << size));
 }
 
-// The symbol of a code that an entry says too little of. Negative where no code begins so.
-int take_symbol(Bits& bits, const CodeTable& table, const CodeEntry& entry) {
-  if (entry.first_bits != 0) {
-    bits.drop(entry.first_bits);
-    return entry.value[0];
-  }
+// The symbol of a code that is too long for the look-up; negative where no code begins so.
+int take_symbol(Bits& bits, const CodeTable& table) {
   const auto code = static_cast<uint32_t>(bits.peek(16));
   for (size_t length = kTableBits + 1; length <= 16; ++length) {
     if (code >= table.end[length]) continue;
@@ -66,63 +64,73 @@ constexpr int kMostDc = 32767;
 TSR_INLINE bool read_dc(Bits& bits, const CodeTable& table, int& last) {
   bits.refill();
   const CodeEntry& entry = table.entries[bits.peek(kTableBits)];
-  if (entry.bits != 0) {
-    bits.drop(entry.bits);
-    last += entry.value[0];
-  } else {
-    const int size = take_symbol(bits, table, entry);
+  int size = 63 - entry.value_shift;
+  if (entry.bits == 0) [[unlikely]] {
+    size = take_symbol(bits, table);
     if (size < 0) return false;
-    last += take_value(bits, size);
+  } else {
+    bits.drop(entry.code_bits);
   }
+  last += value_of_size(bits.all(), size);
+  bits.drop(size);
   return -kMostDc <= last && last <= kMostDc;
 }
 
-// Of the symbols between two refills each takes at most kTableBits bits, and a longer one what is left.
-constexpr int kLookUps = 3;
-static_assert((kLookUps - 1) * kTableBits + 16 + 15 <= 56);
+// Between two refills.
+constexpr int kLookUps = 2;
+static_assert((kLookUps - 1) * (kTableBits + kMostAcBits) + 16 + kMostAcBits <= 56);
 
-// One that a look-up does not decide. False where no JPEG has it.
+// Whether a block may end whose last coefficient was number `place`.
+TSR_INLINE bool ends_well(size_t place) {
+  return place == kBlockValues - 1 || place >= kEndOfBlock;
+}
+
+// False where no JPEG goes on like that. place: of the last coefficient.
 template <bool kKeep>
-bool read_long(Bits& bits, const CodeTable& table, const CodeEntry& entry, int& k, int16_t* block) {
-  const int symbol = take_symbol(bits, table, entry);
+bool read_long(Bits& bits, const CodeTable& table, size_t& place, int16_t* block) {
+  const int symbol = take_symbol(bits, table);
   if (symbol < 0) return false;
-  const int zeros = symbol >> 4, size = symbol & 15;
-  if (size == 0) {
-    k += zeros == 15 ? 16 : kEndOfBlock;
-    return zeros == 0 || zeros == 15;
-  }
-  k += zeros + 1;
-  const int value = take_value(bits, size);
-  if (kKeep) block[kPlaces[static_cast<size_t>(k - 1)]] = static_cast<int16_t>(value);
+  const int size = symbol & 15;
+  place += symbol == 0 ? kEndOfBlock : static_cast<size_t>(symbol >> 4) + 1;
+  if (kKeep) block[kPlaces[place]] = static_cast<int16_t>(value_of_size(bits.all(), size));
+  bits.drop(size);
   return true;
 }
 
 template <bool kKeep>
 TSR_INLINE bool read_ac(Bits& bits, const CodeTable& table, int16_t* block) {
-  for (int k = 1; k < kBlockValues;) {
+  for (size_t place = 0; place < kBlockValues - 1;) {
     bits.refill();
-#pragma GCC unroll 3
+#pragma GCC unroll 2
     for (int i = 0; i < kLookUps; ++i) {
       const CodeEntry& entry = table.entries[bits.peek(kTableBits)];
-      if (entry.bits == 0) [[unlikely]] {
-        if (!read_long<kKeep>(bits, table, entry, k, block)) return false;
-        if (k >= kBlockValues) return k == kBlockValues || k > kEndOfBlock;
+      const int taken = entry.bits;
+      if (taken == 0) [[unlikely]] {
+        if (!read_long<kKeep>(bits, table, place, block)) return false;
+        if (place >= kBlockValues - 1) return ends_well(place);
         break;
       }
-      const int first = k + entry.step[0], second = first + entry.step[1];
+      // All of the entry is read before anything is written, which for a compiler might be the table.
+      const size_t first = place + entry.step[0], second = first + entry.step[1];
       if (kKeep) {
-        block[kPlaces[static_cast<size_t>(first - 1)]] = entry.value[0];
-        block[kPlaces[static_cast<size_t>(second - 1)]] = entry.value[1];
+        const auto second_value = static_cast<int16_t>(entry.second);
+        const auto first_value = static_cast<int16_t>(value_at(bits.all() << entry.code_bits, entry.value_shift, entry.least));
+        // In this order, for where there is no second one.
+        block[kPlaces[second]] = second_value;
+        block[kPlaces[first]] = first_value;
       }
-      if (second >= kBlockValues) {
+      if (second >= kBlockValues - 1) {
         // A second symbol behind a full block belongs to the next one.
-        const bool ends_first = first >= kBlockValues;
-        bits.drop(ends_first ? entry.first_bits : entry.bits);
-        k = ends_first ? first : second;
-        return k == kBlockValues || k > kEndOfBlock;
+        if (first < kBlockValues - 1) {
+          bits.drop(taken);
+          return ends_well(second);
+        }
+        const CodeEntry& last = table.entries[bits.peek(kTableBits)];
+        bits.drop(last.code_bits + 63 - last.value_shift);
+        return ends_well(first);
       }
-      bits.drop(entry.bits);
-      k = second;
+      bits.drop(taken);
+      place = second;
     }
   }
   return true;
