@@ -34,7 +34,7 @@ test-asan: setup ## the code that reads files, under AddressSanitizer and UBSan
 	ctest --test-dir build-asan --output-on-failure -L files -j $(JOBS)
 
 test-cluster: build-app ## ranks started by mpirun, a Slurm of one machine, two hosts made of network namespaces; studies on Slurm and over ssh; needs root
-	@for name in mpirun slurm two_nodes slurm_studies ssh_studies; do echo "== $$name"; python3 tests/cluster/$$name.py $(BUILD)/bin/tessera || exit 1; done
+	@for name in mpirun slurm two_nodes slurm_studies slurm_accounts ssh_studies; do echo "== $$name"; python3 tests/cluster/$$name.py $(BUILD)/bin/tessera || exit 1; done
 
 setup:
 	@scripts/setup

@@ -288,7 +288,7 @@ void add_predict(CLI::App& app, int& exit_code) {
   command
       ->add_option("--simplify", arguments->results.simplify,
                    "corners of polygons that lie within so many pixels of a straight line are left out; 0: exact")
-      ->check(CLI::NonNegativeNumber)
+      ->check(zero_or_more())
       ->option_text("PIXELS");
   command->add_flag("--probabilities", arguments->results.probabilities,
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");

@@ -61,9 +61,9 @@ StudyStore open_study(const StudyPlan& plan) {
     const std::vector<std::string> different = changes(was, plan.definition);
     if (!different.empty())
       fail_usage(
-          "the study in {} was begun with another {}; give this one another name (--name) or folder, or say what it was "
-          "begun with. Budgets and resources may change",
-          printable(plan.folder.string()), fmt::join(different, ", another "));
+          "the study in {} was begun with other settings ({}); give this one another name (--name) or folder, or say what it "
+          "was begun with. Budgets, resources, prices and where trials run may change",
+          printable(plan.folder.string()), fmt::join(different, ", "));
     return store;
   }
   write_file(plan.folder / kStudyConfig,

@@ -147,7 +147,7 @@ void add_train(CLI::App& app, int& exit_code) {
           "--profile", arguments->profile_steps,
           "record so many steps, after the first ones: where their time went, what to set, and a trace for Perfetto or "
           "TensorBoard are then in RUN/profile")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->option_text("STEPS");
   command->add_option("--timeline", arguments->timeline,
                       "write what every rank computed, reduced and waited for as a Chrome trace to this file");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "report/axis_ticks.h"
 #include "report/number_text.h"
 
 namespace tessera {
@@ -24,15 +25,6 @@ struct Range {
 
 bool is_drawn(const ChartPoint& point, const LineChart& chart) {
   return std::isfinite(point.x) && std::isfinite(point.y) && (!chart.log_x || point.x > 0) && (!chart.log_y || point.y > 0);
-}
-
-// 1, 2 or 5 times a power of ten, such that `range` has at most six of them.
-double nice_step(double range) {
-  const double power = std::pow(10, std::floor(std::log10(range / 6)));
-  for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
-    if (range / (factor * power) <= 6) return factor * power;
-  }
-  return 10 * power;
 }
 
 Range x_range(const LineChart& chart, std::set<double>& values) {
@@ -101,6 +93,11 @@ class Panel {
     canvas_.text(x, y, words, Letters::kQuiet, anchor);
   }
 
+  std::string y_text(double tick) const {
+    if (chart_.percent) return fmt::format("{:.3g} %", 100 * tick);
+    return up_.log || ticks_.size() < 2 ? short_text(tick) : tick_text(tick, ticks_[1] - ticks_[0]);
+  }
+
   int pen_of(size_t i, size_t& curves) const {
     return chart_.lines[i].dashed ? ChartCanvas::kWish : static_cast<int>(curves++ % ChartCanvas::kCurves) + 1;
   }
@@ -108,8 +105,7 @@ class Panel {
   void axes() const {
     for (const double tick : ticks_) {
       canvas_.line({{x_ + kLeft, py(tick)}, {x_ + kWidth - kRight, py(tick)}}, ChartCanvas::kGrid);
-      quiet(x_ + kLeft - 6, py(tick) + 4, chart_.percent ? fmt::format("{:.3g} %", 100 * tick) : short_text(tick),
-            Anchor::kEnd);
+      quiet(x_ + kLeft - 6, py(tick) + 4, y_text(tick), Anchor::kEnd);
     }
     for (const double value : values_) {
       canvas_.line({{px(value), y_ + kTop}, {px(value), y_ + kHeight - kBottom}}, ChartCanvas::kGrid);

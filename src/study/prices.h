@@ -27,6 +27,9 @@ void describe(V& v, Prices& c) {
 // where one is. Returns the former. Throws UsageError with file and line.
 Node prices_section(const Node& written, const std::filesystem::path& folder);
 
+// Such a file. Throws UsageError.
+Node prices_file(const std::filesystem::path& file);
+
 // Throws UsageError with file and line.
 Prices read_prices(const Node& section);
 

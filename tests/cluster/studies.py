@@ -93,6 +93,7 @@ def kill_again_and_again(study, folder, kills, seed, *more):
             controller.kill()
             counts["controller"] += 1
         controller.wait()
+    check(all(counts.values()), f"killed: {counts}")
     print(f"  killed: the controller {counts['controller']} times, a training {counts['training']} times", flush=True)
     scale(study, folder, *more)
 

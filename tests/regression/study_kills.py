@@ -74,7 +74,7 @@ def disturbed(command, folder, kill_trial, total):
     while True:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while process.poll() is None and sum(kills.values()) < total:
-            time.sleep(random.uniform(0.05, 2.5))
+            time.sleep(random.uniform(0.05, min(2.5, 20 / total)))  # the study may end before there were so many
             what = random.choice(list(kills))
             if process.poll() is not None:
                 break

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/axis_ticks.h"
 #include "report/html.h"
 #include "report/number_text.h"
 
@@ -107,12 +108,10 @@ std::string figure(const std::string& title, const std::string& note, bool wide,
 std::string plot_figure(const StudyPlot& plot) {
   const Scale scale = scale_of(plot);
   std::string svg;
-  constexpr int kLines = 4;
-  for (int i = 0; i <= kLines; ++i) {
-    const double value = scale.low + (scale.high - scale.low) * i / kLines;
+  for (const double value : nice_ticks(scale.low, scale.high)) {
     svg += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{y:.1f}\" y2=\"{y:.1f}\" stroke=\"var(--line)\"/>", kLeft,
                        scale.width - kRight, fmt::arg("y", scale.y(value)));
-    svg += text_at(kLeft - 8, scale.y(value) + 4, "end", short_text(value));
+    svg += text_at(kLeft - 8, scale.y(value) + 4, "end", tick_text(value, nice_step(scale.high - scale.low)));
   }
   for (const StudyPlot::Tick& tick : plot.ticks)
     svg += text_at(scale.x(tick.x), kHeight - 10, tick.x < 0.02 ? "start" : tick.x > 0.98 ? "end" : "middle", tick.text);
