@@ -5,6 +5,7 @@
 
 #include "apps/chart_picture.h"
 #include "apps/command.h"
+#include "apps/study_folder.h"
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "core/files.h"
@@ -153,11 +154,12 @@ int scale(const ScaleArguments& arguments) {
   const fs::path folder =
       fs::absolute(arguments.folder.empty() ? fs::path("studies") / config.name : fs::path(arguments.folder));
   const std::vector<PlannedTraining> planned = plan_scale(config, folder, check_model);
+  refuse_other_study(folder, kStudyStore, "tessera tune");
   make_folders(folder);
   FileLock lock(folder / "lock", "");
   if (!arguments.show && !lock.try_lock())
     fail("{} is followed by {} already; end that one first", printable(folder.string()), lock.holder());
-  ScaleState state(folder / "study.json");
+  ScaleState state(folder / kScaleState);
   std::vector<ScaleTrial> asked;
   for (const PlannedTraining& training : planned) asked.push_back(training.trial);
   state.take(asked);

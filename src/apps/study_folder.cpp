@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/printable.h"
 #include "study/page/study_page.h"
+#include "study/scale/scale_state.h"
 #include "study/schedule/copies.h"
 #include "study/schedule/schedule_context.h"
 #include "study/search/earlier_trials.h"
@@ -53,7 +54,15 @@ std::unique_ptr<FileLock> claim_study(const fs::path& folder) {
   return lock;
 }
 
+void refuse_other_study(const fs::path& folder, const char* file, const char* command) {
+  std::error_code error;
+  if (!fs::exists(folder / file, error)) return;
+  fail_usage("{} holds a study of `{}` ({}); give this one another name (--name) or folder (--folder)", printable(folder.string()),
+             command, file);
+}
+
 StudyStore open_study(const StudyPlan& plan) {
+  refuse_other_study(plan.folder, kScaleState, "tessera scale");
   const fs::path file = plan.folder / kStudyStore;
   if (fs::exists(file)) {
     StudyStore store = StudyStore::open(file);

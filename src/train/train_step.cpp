@@ -51,14 +51,13 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
 StepResult TrainStep::run(const Batch& batch, const Progress& at) {
   begin(at);
   const WorkingWeights::Scope working(working_);
+  std::optional<StepInputs> inputs;  // made with the step's first gradient, read by all of them
   StepResult result;
-  std::optional<StepInputs> inputs;  // for all gradients of the step
   result.loss = sam_.gradient(at, [&](const GradientUse& use) {
     return gradients_.reduce(loss_and_gradients(batch, at, inputs, use));  // over the ranks
   });
-  const GradientNorm gradient =
-      make_with_kept_memory([&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
-  make_with_kept_memory([&] { return gradients_.keep_statistics(gradient.clip_factor); });
+  const GradientNorm gradient = clip();
+  gradients_.keep_statistics(gradient.clip_factor);
   result.grad_norm = gradient.norm;
   result.lr = update_.step(gradient, at);
   return result;
@@ -81,6 +80,11 @@ at::Tensor TrainStep::loss_and_gradients(const Batch& batch, const Progress& at,
       use_less_memory(at.step);
     }
   }
+}
+
+GradientNorm TrainStep::clip() {
+  return make_with_kept_memory(
+      [&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
 }
 
 void TrainStep::use_less_memory(int64_t step) {
