@@ -25,7 +25,7 @@ def main():
     for case in options.cases:
         search, scheduler = case.split()
         with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
-            command = [options.build / "bench/study_bench", folder + "/study", str(options.trials), search, scheduler]
+            command = [options.build / "bin/study_bench", folder + "/study", str(options.trials), search, scheduler]
             lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
         rows = [json.loads(line) for line in lines]
         for row in rows:
