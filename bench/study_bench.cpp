@@ -69,7 +69,12 @@ void run(const fs::path& folder, int64_t trials, const std::string& search, cons
     last = monotonic_s();
     trainings = executor.seconds;
   };
-  Controller(plan, store, executor, {.machine = {.cores = 1}, .show = show, .chatty = false, .pause_s = 0}).run();
+  ControllerOptions options;
+  options.machine.cores = 1;
+  options.show = show;
+  options.chatty = false;
+  options.pause_s = 0;
+  Controller(plan, store, executor, options).run();
 }
 
 }  // namespace

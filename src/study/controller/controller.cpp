@@ -51,7 +51,7 @@ Controller::Controller(const StudyPlan& plan, StudyStore& store, Executor& execu
       keeps_(std::holds_alternative<PopulationConfig>(plan.scheduler)) {}
 
 StudyEnd Controller::run() {
-  begun_ = monotonic_s();
+  begun_ = last_event_ = monotonic_s();
   recall();
   while (true) {
     const StudyWish wish = options_.wish();
@@ -67,7 +67,11 @@ StudyEnd Controller::run() {
     if (options_.show) options_.show(view());
     const bool none_runs = std::all_of(live_.begin(), live_.end(), [](const auto& entry) { return entry.second.run.idle; });
     if (none_runs && !happened) return finish(wish);
-    if (!happened) std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_s));
+    if (happened) {
+      last_event_ = monotonic_s();
+    } else {
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause()));
+    }
   }
 }
 
@@ -81,7 +85,7 @@ void Controller::recall() {
     remember(trial);
     next_ = trial.number + 1;
     if (trial.state == TrialState::kPaused) {
-      paused_.emplace(trial.number, std::move(trial));
+      put_aside(std::move(trial));
     } else if (!is_finished(trial.state)) {
       Live live = make_live(std::move(trial));
       if (!live.run.idle) slots_.keep(live.trial.number, {live.run.gpus, live.run.cores}, live.run.alone);
@@ -109,6 +113,21 @@ void Controller::remember(const Trial& trial) {
   counts_.best = trial.number;
   counts_.best_value = trial.values[0];
   best_parameters_ = plan_.space.text(current_parameters(trial));
+}
+
+void Controller::put_aside(Trial trial) {
+  paused_seconds_ += trial_run_of(trial.attributes).seconds;
+  const int64_t number = trial.number;
+  paused_.emplace(number, std::move(trial));
+}
+
+Trial Controller::take_up(int64_t number) {
+  const auto found = paused_.find(number);
+  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", number);
+  Trial trial = std::move(found->second);
+  paused_.erase(found);
+  paused_seconds_ -= trial_run_of(trial.attributes).seconds;
+  return trial;
 }
 
 Controller::Live Controller::make_live(Trial trial) const {
@@ -173,10 +192,7 @@ bool Controller::begin_new() {
 }
 
 void Controller::promote(const Promotion& promotion, const Place& place) {
-  const auto found = paused_.find(promotion.trial);
-  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", promotion.trial);
-  Live& live = live_.emplace(promotion.trial, make_live(std::move(found->second))).first->second;
-  paused_.erase(found);
+  Live& live = live_.emplace(promotion.trial, make_live(take_up(promotion.trial))).first->second;
   live.trial.state = TrialState::kRunning;
   live.run.gpus = place.gpus;
   live.run.cores = place.cores;
@@ -239,6 +255,7 @@ Job Controller::job_of(const Live& live) const {
           .arguments = std::move(arguments),
           .folder = plan_.folder / "jobs" / fmt::format("{}-{}", number, live.run.job),
           .ranks = static_cast<int>(plan_.settings.resources.ranks),
+          .may_follow = plan_.settings.resources.ranks == 1,
           .gpus = live.run.gpus,
           .cores = live.run.cores};
 }
@@ -270,11 +287,16 @@ double Controller::seconds() const {
 }
 
 double Controller::cost() const {
-  double spent = counts_.seconds;
-  for (const auto& [number, trial] : paused_) spent += trial_run_of(trial.attributes).seconds;
+  double spent = counts_.seconds + paused_seconds_;
   for (const auto& [number, live] : live_)
     spent += live.run.seconds + (live.run.idle || live.queued ? 0 : std::max(0.0, unix_s() - live.run.started));
   return spent / 3600 * static_cast<double>(plan_.settings.resources.ranks) * plan_.settings.budget.device_hour;
+}
+
+// A place that waits for the next look is lost: short trials are looked at more often.
+double Controller::pause() const {
+  constexpr double kShare = 0.02, kLeast_s = 0.005;
+  return std::min(options_.pause_s, std::max(kLeast_s, kShare * (monotonic_s() - last_event_)));
 }
 
 StudyEnd Controller::finish(StudyWish wish) {
@@ -293,8 +315,7 @@ StudyEnd Controller::finish(StudyWish wish) {
     end.text = !used.empty() ? used : exhausted_ ? "the search has no more" : fmt::format("all {} trials are done", budget);
     end.complete = true;
     while (!paused_.empty()) {
-      Live live = make_live(std::move(paused_.begin()->second));
-      paused_.erase(paused_.begin());
+      Live live = make_live(take_up(paused_.begin()->first));
       Live& kept = live_.emplace(live.trial.number, std::move(live)).first->second;
       this->end(kept, TrialState::kStopped, "it was not among the best when the study ended");
     }

@@ -28,6 +28,10 @@ std::string job_script(const fs::path& folder, const std::vector<std::string>& v
   return text + fmt::format("echo $? >{} && mv {} {}\n", part, part, code);
 }
 
+void leave_exit_code(const fs::path& folder, int code) {
+  write_file(folder / kJobExitCode, std::to_string(code) + "\n");
+}
+
 std::optional<int> read_exit_code(const fs::path& folder) {
   std::ifstream file(folder / kJobExitCode);
   std::string text;
