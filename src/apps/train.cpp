@@ -5,6 +5,7 @@
 
 #include "apps/auto_config.h"
 #include "apps/command.h"
+#include "apps/kept_data.h"
 #include "apps/ranks.h"
 #include "apps/requeue.h"
 #include "config/data_places.h"
@@ -165,6 +166,7 @@ void add_train(CLI::App& app, int& exit_code) {
     if (arguments->all) fail_usage("--all is for --dry-run");
     arguments->ranks.logs_in = run_folder(experiment);
     arguments->ranks.log_access = run_access(experiment.run, arguments->ranks.logs_in);
+    const std::optional<RunData> data = kept_run_data(experiment);
     run_on_ranks(arguments->ranks, experiment, identity, [&](World& world, const std::string& device) {
       const RunResult result = run_training(experiment,
                                             {.resume = arguments->resume,
@@ -175,7 +177,8 @@ void add_train(CLI::App& app, int& exit_code) {
                                              .timeline = arguments->timeline,
                                              .stop_at = arguments->stop(),
                                              .ends_at_s = arguments->end(begin_s),
-                                             .profile_steps = arguments->profile_steps},
+                                             .profile_steps = arguments->profile_steps,
+                                             .data = data},
                                             world);
       const bool again = result.end == RunEnd::kTimeLimit || (result.signal != 0 && exit_code_of(result.signal) == kExitAgain);
       if (again) exit_code = kExitAgain;

@@ -30,6 +30,17 @@ std::vector<SchemaLine> source_lines(const DataConfig& config) {
   return lines;
 }
 
+std::vector<std::string> differences_of(const RunData& data, const Experiment& experiment) {
+  const std::vector<SchemaLine> opened = source_lines(data.config), wanted = source_lines(experiment.data);
+  std::vector<std::string> differences;
+  for (size_t i = 0; i < std::min(opened.size(), wanted.size()); ++i) {
+    if (opened[i].value != wanted[i].value)
+      differences.push_back(
+          fmt::format("{}: opened with {}, the experiment says {}", wanted[i].key, opened[i].value, wanted[i].value));
+  }
+  return differences;
+}
+
 }  // namespace
 
 RunData open_run_data(const Experiment& experiment) {
@@ -46,16 +57,14 @@ RunData open_run_data(const Experiment& experiment) {
 
 void check_run_data(const RunData& data, const Experiment& experiment) {
   TSR_CHECK(data.train && data.val, "the data given to a run is not opened; open_run_data does that");
-  const std::vector<SchemaLine> opened = source_lines(data.config), wanted = source_lines(experiment.data);
-  std::vector<std::string> differences;
-  for (size_t i = 0; i < std::min(opened.size(), wanted.size()); ++i) {
-    if (opened[i].value != wanted[i].value)
-      differences.push_back(
-          fmt::format("{}: opened with {}, the experiment says {}", wanted[i].key, opened[i].value, wanted[i].value));
-  }
+  const std::vector<std::string> differences = differences_of(data, experiment);
   TSR_CHECK(differences.empty(),
             "the data given to this run is not that of its experiment:\n  {}\nopen it with this experiment",
             fmt::join(differences, "\n  "));
+}
+
+bool is_run_data_of(const RunData& data, const Experiment& experiment) {
+  return data.train && data.val && differences_of(data, experiment).empty();
 }
 
 }  // namespace tessera

@@ -18,5 +18,7 @@ RunData open_run_data(const Experiment& experiment);
 // Throws Error, naming the keys that differ, unless the experiment's own data sets would be these. What is done to samples
 // after they are read (transforms, normalisation) and how they are read (threads) may be another for each run.
 void check_run_data(const RunData& data, const Experiment& experiment);
+// Whether check_run_data would not throw.
+bool is_run_data_of(const RunData& data, const Experiment& experiment);
 
 }  // namespace tessera

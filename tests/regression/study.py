@@ -39,6 +39,8 @@ def quick(folder):
         check([step for step, _ in t["reports"]] == list(range(1, 7)), t)
         check(t["values"][0] == max(value for _, value in t["reports"]), t)
         check(len({json.dumps(line) for line in log_lines(folder / "quick" / t["folder"]) if line["type"] == "eval"}) == 6, t)
+    processes = {(path.read_text().splitlines()[-1].split(" ")[0]) for path in (folder / "quick/jobs").glob("*/process")}
+    check(len(processes) == 1, f"three trials, one after another, had {len(processes)} processes")
     best = max(trials, key=lambda t: t["values"][0])
     command, _ = tessera("tune", "best", folder / "quick", "--run-dir", folder / "again")
     words = shlex.split(command)

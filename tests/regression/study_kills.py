@@ -34,7 +34,7 @@ def jobs_of(folder):
     found = {}
     for path in folder.glob("jobs/*/process"):
         lines = path.read_text().splitlines()
-        pid = lines[-1].split(" ", 1)[0] if len(lines) == 4 else ""
+        pid = lines[-1].split(" ", 1)[0] if len(lines) >= 4 else ""
         if (path.parent / "exit_code").exists() or not pid:
             continue
         sessions = {}

@@ -52,7 +52,7 @@ Controller::Controller(const StudyPlan& plan, StudyStore& store, Executor& execu
       keeps_(std::holds_alternative<PopulationConfig>(plan.scheduler)) {}
 
 StudyEnd Controller::run() {
-  begun_ = monotonic_s();
+  begun_ = last_event_ = monotonic_s();
   recall();
   while (true) {
     const StudyWish wish = options_.wish();
@@ -68,7 +68,11 @@ StudyEnd Controller::run() {
     if (options_.show) options_.show(view());
     const bool none_runs = std::all_of(live_.begin(), live_.end(), [](const auto& entry) { return entry.second.run.idle; });
     if (none_runs && !happened) return finish(wish);
-    if (!happened) std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_s));
+    if (happened) {
+      last_event_ = monotonic_s();
+    } else {
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause()));
+    }
   }
 }
 
@@ -88,7 +92,7 @@ void Controller::recall() {
     spent_ += trial_run_of(trial.attributes).cost;
     next_ = trial.number + 1;
     if (trial.state == TrialState::kPaused) {
-      paused_.emplace(trial.number, std::move(trial));
+      put_aside(std::move(trial));
     } else if (!is_finished(trial.state)) {
       Live live = make_live(std::move(trial));
       if (!live.run.idle) slots_.keep(live.trial.number, {live.run.gpus, live.run.cores}, live.run.alone);
@@ -115,6 +119,21 @@ void Controller::remember(const Trial& trial) {
   counts_.best = trial.number;
   counts_.best_value = trial.values[0];
   best_parameters_ = plan_.space.text(current_parameters(trial));
+}
+
+void Controller::put_aside(Trial trial) {
+  paused_seconds_ += trial_run_of(trial.attributes).seconds;
+  const int64_t number = trial.number;
+  paused_.emplace(number, std::move(trial));
+}
+
+Trial Controller::take_up(int64_t number) {
+  const auto found = paused_.find(number);
+  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", number);
+  Trial trial = std::move(found->second);
+  paused_.erase(found);
+  paused_seconds_ -= trial_run_of(trial.attributes).seconds;
+  return trial;
 }
 
 Controller::Live Controller::make_live(Trial trial) const {
@@ -179,10 +198,7 @@ bool Controller::begin_new() {
 }
 
 void Controller::promote(const Promotion& promotion, const Place& place) {
-  const auto found = paused_.find(promotion.trial);
-  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", promotion.trial);
-  Live& live = live_.emplace(promotion.trial, make_live(std::move(found->second))).first->second;
-  paused_.erase(found);
+  Live& live = live_.emplace(promotion.trial, make_live(take_up(promotion.trial))).first->second;
   live.trial.state = TrialState::kRunning;
   live.run.gpus = place.gpus;
   live.run.cores = place.cores;
@@ -245,6 +261,7 @@ Job Controller::job_of(const Live& live) const {
           .arguments = std::move(arguments),
           .folder = plan_.folder / "jobs" / fmt::format("{}-{}", number, live.run.job),
           .ranks = static_cast<int>(plan_.settings.resources.ranks),
+          .may_follow = plan_.settings.resources.ranks == 1,
           .gpus = live.run.gpus,
           .cores = live.run.cores};
 }
@@ -284,6 +301,12 @@ double Controller::cost() const {
   return spent;
 }
 
+// A place that waits for the next look is lost: short trials are looked at more often.
+double Controller::pause() const {
+  constexpr double kShare = 0.02, kLeast_s = 0.005;
+  return std::min(options_.pause_s, std::max(kLeast_s, kShare * (monotonic_s() - last_event_)));
+}
+
 StudyEnd Controller::finish(StudyWish wish) {
   StudyEnd end;
   const std::string used = used_up();
@@ -300,8 +323,7 @@ StudyEnd Controller::finish(StudyWish wish) {
     end.text = !used.empty() ? used : exhausted_ ? "the search has no more" : fmt::format("all {} trials are done", budget);
     end.complete = true;
     while (!paused_.empty()) {
-      Live live = make_live(std::move(paused_.begin()->second));
-      paused_.erase(paused_.begin());
+      Live live = make_live(take_up(paused_.begin()->first));
       Live& kept = live_.emplace(live.trial.number, std::move(live)).first->second;
       this->end(kept, TrialState::kStopped, "it was not among the best when the study ended");
     }

@@ -35,7 +35,7 @@ struct ControllerOptions {
   std::function<StudyWish()> wish = [] { return StudyWish::kNone; };
   std::function<void(const StudyView&)> show = {};  // called often
   bool chatty = true;                               // a line of the log for every beginning and report too
-  double pause_s = 0.2;                             // between two looks, where nothing happens
+  double pause_s = 0.2;                             // between two looks, at most, where nothing happens
 };
 
 // How a call of run() ended.
@@ -65,6 +65,8 @@ class Controller {
 
   void recall();
   void remember(const Trial& trial);
+  void put_aside(Trial trial);
+  Trial take_up(int64_t number);  // a paused one
   Live make_live(Trial trial) const;
 
   bool start_more();
@@ -93,6 +95,7 @@ class Controller {
   bool out_of_time() const;
   double seconds() const;
   double cost() const;
+  double pause() const;
   void stop_trials();
   StudyEnd finish(StudyWish wish);
   StudyView view() const;
@@ -110,6 +113,7 @@ class Controller {
 
   std::map<int64_t, Live> live_;
   std::map<int64_t, Trial> paused_;
+  double paused_seconds_ = 0;   // of their jobs: there may be thousands, and the cost is asked for at every look
   std::vector<int64_t> ended_;  // numbers of all that have, ascending
   StudyCounts counts_;
   std::string best_parameters_;
@@ -119,7 +123,7 @@ class Controller {
   bool stopping_ = false;         // trials were told to save and end
   bool holding_ = false;          // nothing is begun any more
   double spent_ = 0;              // by jobs that have ended
-  double seconds_before_ = 0, begun_ = 0, start_failed_ = 0;
+  double seconds_before_ = 0, begun_ = 0, start_failed_ = 0, last_event_ = 0;
 };
 
 }  // namespace tessera

@@ -215,7 +215,7 @@ void Controller::pause(Live& live) {
   searcher_->observe(live.trial);
   scheduler_->observe(live.trial);
   const int64_t number = live.trial.number;
-  paused_.emplace(number, std::move(live.trial));
+  put_aside(std::move(live.trial));
   live_.erase(number);
 }
 

@@ -10,6 +10,10 @@
 
 namespace tessera {
 
+void leave_exit_code(const fs::path& folder, int code) {
+  write_file(folder / kJobExitCode, std::to_string(code) + "\n");
+}
+
 std::optional<int> read_exit_code(const fs::path& folder) {
   std::ifstream file(folder / kJobExitCode);
   std::string text;

@@ -10,6 +10,9 @@ inline constexpr const char* kJobScript = "job.sh";      // what was started, fo
 inline constexpr const char* kJobOutput = "output.txt";  // both streams
 inline constexpr const char* kJobExitCode = "exit_code";
 
+// What the script does at its end, for whoever runs a job's command without it. Throws Error where it cannot be written.
+void leave_exit_code(const std::filesystem::path& folder, int code);
+
 // Nothing where the job has not ended, or was ended with its shell.
 std::optional<int> read_exit_code(const std::filesystem::path& folder);
 
