@@ -57,8 +57,8 @@ std::unique_ptr<FileLock> claim_study(const fs::path& folder) {
 void refuse_other_study(const fs::path& folder, const char* file, const char* command) {
   std::error_code error;
   if (!fs::exists(folder / file, error)) return;
-  fail_usage("{} holds a study of `{}` ({}); give this one another name (--name) or folder (--folder)", printable(folder.string()),
-             command, file);
+  fail_usage("{} holds a study of `{}` ({}); give this one another name (--name) or folder (--folder)",
+             printable(folder.string()), command, file);
 }
 
 StudyStore open_study(const StudyPlan& plan) {

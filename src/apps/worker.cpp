@@ -3,8 +3,8 @@
 #include "apps/command_line.h"
 #include "apps/kept_data.h"
 #include "core/log.h"
-#include "infer/too_large.h"
 #include "launch/numbers.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 
