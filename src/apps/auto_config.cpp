@@ -81,7 +81,7 @@ std::string say_labels(const LabelAdvice& labels) {
 }
 
 // Where and what the data are: everything that is set beside the defaults.
-std::vector<Choice> data_choices(const DataAdvice& advice, const std::string& name) {
+std::vector<CommentedValue> data_choices(const DataAdvice& advice, const std::string& name) {
   constexpr std::array kChosenLater = {"data.train.transforms", "data.val.transforms", "data.normalize.", "data.sampler",
                                        "data.balance."};
   Experiment experiment, defaults;
@@ -90,14 +90,14 @@ std::vector<Choice> data_choices(const DataAdvice& advice, const std::string& na
   make_data_places_absolute(experiment);
   std::map<std::string, std::string> before;
   for (const SchemaLine& line : experiment_lines(defaults)) before[line.key] = line.value;
-  std::vector<Choice> choices;
+  std::vector<CommentedValue> choices;
   if (!name.empty()) choices.push_back({"run.name", name, "the folder's own"});
   for (const SchemaLine& line : experiment_lines(experiment)) {
     const bool later =
         std::any_of(kChosenLater.begin(), kChosenLater.end(), [&](const char* key) { return line.key.starts_with(key); });
     if (line.is_group || !line.key.starts_with("data.") || later || !line.alias_of.empty()) continue;
     if (line.key != "data.path" && line.key != "data.type" && line.value == before[line.key]) continue;
-    Choice& choice = choices.emplace_back(Choice{line.key, line.value, ""});
+    CommentedValue& choice = choices.emplace_back(CommentedValue{line.key, line.value, ""});
     if (line.key == "data.type") choice.reason = "as the files are, `tessera data check` says more";
     if (line.key == "data.classes" || line.key.starts_with("data.labels.")) choice.reason = std::exchange(labels, "");
   }
@@ -141,7 +141,7 @@ double step_seconds(Experiment experiment, const Dataset& data) {
 }
 
 // Makes the choices alone the experiment that was asked for: with what the config and the words beside it say.
-void keep_given(std::vector<Choice>& choices, Experiment asked, const fs::path& config) {
+void keep_given(std::vector<CommentedValue>& choices, Experiment asked, const fs::path& config) {
   if (asked.run.name == config.stem().string()) asked.run.name.clear();  // the new one has a name of its own
   Experiment alone = read_experiment(parse_config(commented_config(choices), "recipe auto"));
   make_data_places_absolute(asked);
@@ -150,7 +150,7 @@ void keep_given(std::vector<Choice>& choices, Experiment asked, const fs::path& 
   for (const SchemaLine& line : experiment_lines(alone)) chosen[line.key] = line.value;
   for (const SchemaLine& line : experiment_lines(asked)) {
     if (line.is_group || !line.alias_of.empty() || chosen[line.key] == line.value) continue;
-    auto found = std::find_if(choices.begin(), choices.end(), [&](const Choice& one) { return one.key == line.key; });
+    auto found = std::find_if(choices.begin(), choices.end(), [&](const CommentedValue& one) { return one.key == line.key; });
     if (found == choices.end()) found = choices.insert(choices.end(), {line.key, "", ""});
     found->value = line.value;
     found->reason = "as given, or follows from what is";
@@ -196,8 +196,8 @@ AutoConfig make_auto_config(const ConfigArguments& given, double minutes) {
   check_learnable(fingerprint, advice.config.path);
   const DeviceFacts device = device_facts(asked.experiment);
   const std::string name = arguments.file().empty() ? run_name_for(advice.config.path) : "";
-  std::vector<Choice> choices = data_choices(advice, name);
-  const std::vector<Choice> chosen = choose_recipe(fingerprint, device);
+  std::vector<CommentedValue> choices = data_choices(advice, name);
+  const std::vector<CommentedValue> chosen = choose_recipe(fingerprint, device);
   choices.insert(choices.end(), chosen.begin(), chosen.end());
 
   std::vector<std::string> words = arguments.overrides();

@@ -25,7 +25,7 @@ std::string say_turns(const DataFingerprint& data) {
       data.looked_at);
 }
 
-void add_transforms(const DataFingerprint& data, const CropChoice& cut, bool per_image, std::vector<Choice>& choices) {
+void add_transforms(const DataFingerprint& data, const CropChoice& cut, bool per_image, std::vector<CommentedValue>& choices) {
   const bool turns = !data.has_up(), colours = data.channels == 3;
   std::vector<std::string> train;
   std::string reason = cut.crop_reason;
@@ -60,7 +60,7 @@ bool normalised_per_image(const DataFingerprint& data, bool pretrained) {
   return !pretrained && data.exposure_spread > 1 && (data.channels == 1 || data.channels == 3);
 }
 
-void add_normalisation(const DataFingerprint& data, bool pretrained, std::vector<Choice>& choices) {
+void add_normalisation(const DataFingerprint& data, bool pretrained, std::vector<CommentedValue>& choices) {
   if (normalised_per_image(data, pretrained)) {
     choices.push_back(
         {"data.normalize.mode", "per_image",
@@ -79,7 +79,7 @@ void add_normalisation(const DataFingerprint& data, bool pretrained, std::vector
   }
 }
 
-void add_sampler(const DataFingerprint& data, std::vector<Choice>& choices) {
+void add_sampler(const DataFingerprint& data, std::vector<CommentedValue>& choices) {
   constexpr double kRare = 0.1;
   constexpr int64_t kEnough = 100;
   std::vector<std::string> rare;
@@ -94,7 +94,7 @@ void add_sampler(const DataFingerprint& data, std::vector<Choice>& choices) {
   choices.push_back({"data.balance.temperature", "0.1", "rare classes more often, common ones still"});
 }
 
-void add_model(const DataFingerprint& data, const DeviceFacts& device, bool pretrained, std::vector<Choice>& choices) {
+void add_model(const DataFingerprint& data, const DeviceFacts& device, bool pretrained, std::vector<CommentedValue>& choices) {
   if (pretrained) {
     choices.push_back({"model.name", "unet_resnet", "photographs: weights of ImageNet know their shapes"});
     choices.push_back({"model.backbone.name", "resnet34", "enough for most data, on any device"});
@@ -111,7 +111,7 @@ void add_model(const DataFingerprint& data, const DeviceFacts& device, bool pret
   choices.push_back({"model.unet.bottleneck", device.gpu ? "512" : "128", width});
 }
 
-void add_loss(const DataFingerprint& data, std::vector<Choice>& choices) {
+void add_loss(const DataFingerprint& data, std::vector<CommentedValue>& choices) {
   double least = 1, most = 0;
   for (const auto& one : data.classes) {
     if (one.pixels > 0) least = std::min(least, one.pixels);
@@ -134,7 +134,7 @@ void add_loss(const DataFingerprint& data, std::vector<Choice>& choices) {
                     imbalance)};
 }
 
-void add_batch(const DataFingerprint& data, const CropChoice& cut, std::vector<Choice>& choices) {
+void add_batch(const DataFingerprint& data, const CropChoice& cut, std::vector<CommentedValue>& choices) {
   constexpr int64_t kFewSamples = 64, kBatch = 16, kHalf = kBatch / 2;
   constexpr int kMuchMemory = 256;  // crops beyond
   const bool few = data.samples < kFewSamples;
@@ -150,7 +150,7 @@ void add_batch(const DataFingerprint& data, const CropChoice& cut, std::vector<C
                             : "samples that share batch-norm statistics: the whole batch"});
 }
 
-void add_evaluation(const DataFingerprint& data, std::vector<Choice>& choices) {
+void add_evaluation(const DataFingerprint& data, std::vector<CommentedValue>& choices) {
   constexpr int64_t kTogether = 1 << 20;  // pixels of an image
   const bool small = int64_t{data.largest.height} * data.largest.width <= kTogether;
   choices.push_back({"eval.every", "0.1dur", "ten looks in a run"});
@@ -164,10 +164,10 @@ void add_evaluation(const DataFingerprint& data, std::vector<Choice>& choices) {
 
 }  // namespace
 
-std::vector<Choice> choose_recipe(const DataFingerprint& data, const DeviceFacts& device) {
+std::vector<CommentedValue> choose_recipe(const DataFingerprint& data, const DeviceFacts& device) {
   const bool pretrained = device.pretrained && data.has_up() && data.channels == 3 && data.depth == "8-bit";
   const CropChoice cut = choose_crop(data, device.gpu);
-  std::vector<Choice> choices;
+  std::vector<CommentedValue> choices;
   add_transforms(data, cut, normalised_per_image(data, pretrained), choices);
   add_normalisation(data, pretrained, choices);
   add_sampler(data, choices);
@@ -186,7 +186,7 @@ std::vector<Choice> choose_recipe(const DataFingerprint& data, const DeviceFacts
   return choices;
 }
 
-Choice choose_duration(const DataFingerprint& data, int64_t batch_size, double step_seconds, double seconds) {
+CommentedValue choose_duration(const DataFingerprint& data, int64_t batch_size, double step_seconds, double seconds) {
   constexpr double kEpochs = 60, kFewest = 1500, kMost = 30000, kAtLeast = 200;
   const double by_data =
       std::clamp(kEpochs * static_cast<double>(data.samples) / static_cast<double>(batch_size), kFewest, kMost);

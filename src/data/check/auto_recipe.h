@@ -19,10 +19,10 @@ struct DeviceFacts {
   bool pretrained = false;  // weights of a ResNet-34 are on this machine
 };
 
-std::vector<Choice> choose_recipe(const DataFingerprint& data, const DeviceFacts& device);
+std::vector<CommentedValue> choose_recipe(const DataFingerprint& data, const DeviceFacts& device);
 
 // How long to train: the steps that the data asks for, fewer where they would take longer than `seconds` with the step time
 // that was measured.
-Choice choose_duration(const DataFingerprint& data, int64_t batch_size, double step_seconds, double seconds);
+CommentedValue choose_duration(const DataFingerprint& data, int64_t batch_size, double step_seconds, double seconds);
 
 }  // namespace tessera

@@ -50,9 +50,9 @@ DataFingerprint photographs() {
   return data;
 }
 
-std::map<std::string, std::string> values_of(const std::vector<Choice>& choices) {
+std::map<std::string, std::string> values_of(const std::vector<CommentedValue>& choices) {
   std::map<std::string, std::string> values;
-  for (const Choice& choice : choices) {
+  for (const CommentedValue& choice : choices) {
     EXPECT_TRUE(values.emplace(choice.key, choice.value).second) << choice.key << " twice";
     EXPECT_GT(choice.reason.size(), 5U) << choice.key;
   }
@@ -164,7 +164,7 @@ TEST(AutoRecipe, LengthFollowsTheDataAndIsCutByTime) {
 }
 
 TEST(AutoRecipe, IsAConfigWithAReasonForEachValue) {
-  std::vector<Choice> choices = choose_recipe(photographs(), {.gpu = true, .name = "a GPU"});
+  std::vector<CommentedValue> choices = choose_recipe(photographs(), {.gpu = true, .name = "a GPU"});
   choices.push_back(choose_duration(photographs(), 16, 0.01, 3600));
   const std::string text = commented_config(choices);
   const Experiment e = read_experiment(parse_config(text, "auto"));

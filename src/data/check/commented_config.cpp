@@ -42,9 +42,9 @@ struct Tree {
 
 }  // namespace
 
-std::string commented_config(const std::vector<Choice>& choices) {
+std::string commented_config(const std::vector<CommentedValue>& choices) {
   Tree root;
-  for (const Choice& choice : choices) {
+  for (const CommentedValue& choice : choices) {
     Tree* at = &root;
     for (size_t begin = 0; begin <= choice.key.size();) {
       const size_t end = std::min(choice.key.find('.', begin), choice.key.size());

@@ -149,13 +149,13 @@ bool Controller::start_more() {
     const bool ends = !used_up().empty();
     if (idle != live_.end() && !out_of_time()) {
       Live& live = idle->second;
-      const std::optional<Place> place = slots_.take(live.trial.number, live.run.alone);
+      const std::optional<TrialPlace> place = slots_.take(live.trial.number, live.run.alone);
       if (!place) return started;  // nobody overtakes it
       live.run.gpus = place->gpus;
       live.run.cores = place->cores;
       next_job(live, live.run.until);
     } else if (const std::optional<Promotion> promotion = ends ? std::nullopt : scheduler_->promote()) {
-      const std::optional<Place> place = slots_.take(promotion->trial, false);
+      const std::optional<TrialPlace> place = slots_.take(promotion->trial, false);
       if (!place) return started;
       promote(*promotion, *place);
     } else if (ends || !begin_new()) {
@@ -168,7 +168,7 @@ bool Controller::start_more() {
 bool Controller::begin_new() {
   const int64_t budget = plan_.settings.budget.trials;
   if (exhausted_ || (budget > 0 && next_ >= budget)) return false;
-  const std::optional<Place> place = slots_.take(next_, false);
+  const std::optional<TrialPlace> place = slots_.take(next_, false);
   if (!place) return false;
   std::optional<Assignment> parameters = searcher_->suggest(next_);
   if (!parameters) {
@@ -197,7 +197,7 @@ bool Controller::begin_new() {
   return true;
 }
 
-void Controller::promote(const Promotion& promotion, const Place& place) {
+void Controller::promote(const Promotion& promotion, const TrialPlace& place) {
   Live& live = live_.emplace(promotion.trial, make_live(take_up(promotion.trial))).first->second;
   live.trial.state = TrialState::kRunning;
   live.run.gpus = place.gpus;

@@ -71,7 +71,7 @@ class Controller {
 
   bool start_more();
   bool begin_new();
-  void promote(const Promotion& promotion, const Place& place);
+  void promote(const Promotion& promotion, const TrialPlace& place);
   void next_job(Live& live, int64_t until);
   void wait(Live& live);
   void start(Live& live);
