@@ -74,7 +74,7 @@ TpeSearch::TpeSearch(const TpeSearchConfig& config, const SearchContext& context
     : config_(config), context_(context), groups_(tpe_groups(context.space, config.multivariate)) {
   size_t branches = 1;
   for (const TpeGroup& group : groups_) branches = std::max(branches, group.branch() + 1);
-  branches_.assign(branches, TpeBranch(context.directions.size()));
+  for (size_t i = 0; i < branches; ++i) branches_.emplace_back(context.directions.size());
 }
 
 std::optional<Assignment> TpeSearch::suggest(int64_t number) {

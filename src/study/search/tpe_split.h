@@ -17,6 +17,10 @@ namespace tessera {
 class TpeSplit {
  public:
   explicit TpeSplit(size_t num_objectives) : num_objectives_(num_objectives) {}
+  TpeSplit(const TpeSplit&) = delete;  // a copy's places would be those of the original
+  TpeSplit& operator=(const TpeSplit&) = delete;
+  TpeSplit(TpeSplit&&) = default;
+  TpeSplit& operator=(TpeSplit&&) = default;
 
   void tell(int64_t number, const Outcome& outcome);  // what was told of the number before is replaced
   void forget(int64_t number);
