@@ -41,13 +41,14 @@ void add_transforms(const DataFingerprint& data, const CropChoice& cut, bool per
   train.push_back(turns ? "{flip: {horizontal: 0.5, vertical: 0.5}}" : "{flip: {horizontal: 0.5}}");
   reason += ". " + say_turns(data);
   if (!cut.base_reason.empty()) reason += ". Scaled to fit into " + std::to_string(cut.base) + ": " + cut.base_reason;
-  if (data.depth == "8-bit") {
+  if (per_image && data.depth != "8-bit") {
+    train.emplace_back("{gamma: {}}");
+    reason +=
+        ". Gamma acts between an image's own darkest and brightest value, whatever of its depth it uses; brightness and "
+        "contrast would only be taken out again";
+  } else {
     train.push_back(turns && colours ? "{photometric: {hue: 0}}" : "{photometric: {}}");
     if (turns && colours) reason += ". Hue stays: of stains it means something";
-  } else {
-    train.emplace_back("{gamma: {}}");
-    reason += ". Gamma acts between an image's own darkest and brightest value, whatever of its depth it uses";
-    if (per_image) reason += "; brightness and contrast would only be taken out again";
   }
   choices.push_back({"data.train.transforms", fmt::format("[{}]", fmt::join(train, ", ")), reason});
   if (cut.base > 0)
@@ -57,7 +58,8 @@ void add_transforms(const DataFingerprint& data, const CropChoice& cut, bool per
 
 // Channels of a stack may have scales of their own, which one mean for all of them would keep apart.
 bool normalised_per_image(const DataFingerprint& data, bool pretrained) {
-  return !pretrained && data.exposure_spread > 1 && (data.channels == 1 || data.channels == 3);
+  constexpr double kUneven = 0.7;  // photographs have about half of it
+  return !pretrained && data.exposure_spread > kUneven && (data.channels == 1 || data.channels == 3);
 }
 
 void add_normalisation(const DataFingerprint& data, bool pretrained, std::vector<CommentedValue>& choices) {
