@@ -33,7 +33,8 @@ LESS_MEMORY = {"going on with micro-batches": "smaller passes", "with activation
 class Gpu:
     """The first GPU: libtorch's allocator takes a limit from the environment."""
     name, jobs = "cuda", 6
-    sizes = {"size": 256, "channels": "[32,64,128]", "batch": 32, "unit": 4, "steps": 12, "eval_size": 768, "image": 1600, "window": 256}
+    sizes = {"size": 256, "channels": "[32,64,128]", "batch": 32, "unit": 4, "steps": 12, "eval_size": 768, "image": 1600, "window": 256,
+             "windows": 64}
 
     def __init__(self, program):
         described = subprocess.run([program, "doctor"], capture_output=True, text=True, check=True).stdout
@@ -61,7 +62,8 @@ class Gpu:
 class Cpu:
     """The host's memory, in a control group for each program."""
     name, jobs = "cpu", 1
-    sizes = {"size": 96, "channels": "[16,32]", "batch": 16, "unit": 2, "steps": 3, "eval_size": 384, "image": 900, "window": 192}
+    sizes = {"size": 96, "channels": "[16,32]", "batch": 16, "unit": 2, "steps": 3, "eval_size": 384, "image": 900, "window": 192,
+             "windows": 16}
 
     @contextlib.contextmanager
     def limited(self, limit):
@@ -199,7 +201,7 @@ class Tests:
         def predict(name, limit=None):
             with self.slots:
                 return self.run(["predict", "-w", run, "-o", self.folder / name, image, "--set", f"eval.window.size={window}", "--set",
-                                 "eval.window.batch=64"], limit)
+                                 f"eval.window.batch={self.device.sizes['windows']}"], limit)
 
         whole, ways = predict("whole"), set()
         check(whole.code == 0, whole.text)
