@@ -55,7 +55,8 @@ std::unique_ptr<FileLock> claim_study(const fs::path& folder) {
 
 StudyStore open_study(const StudyPlan& plan) {
   const fs::path file = plan.folder / kStudyStore;
-  if (fs::exists(file)) {
+  // Where there are jobs there was a study, and a file without one has lost it.
+  if (fs::exists(file) && (StudyStore::is_begun(file) || fs::exists(plan.folder / "jobs"))) {
     StudyStore store = StudyStore::open(file);
     const nlohmann::json was = store.info().attributes.value(kDefinition, nlohmann::json::object());
     const std::vector<std::string> different = changes(was, plan.definition);
