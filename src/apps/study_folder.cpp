@@ -64,7 +64,8 @@ void refuse_other_study(const fs::path& folder, const char* file, const char* co
 StudyStore open_study(const StudyPlan& plan) {
   refuse_other_study(plan.folder, kScaleState, "tessera scale");
   const fs::path file = plan.folder / kStudyStore;
-  if (fs::exists(file)) {
+  // Where there are jobs there was a study, and a file without one has lost it.
+  if (fs::exists(file) && (StudyStore::is_begun(file) || fs::exists(plan.folder / "jobs"))) {
     StudyStore store = StudyStore::open(file);
     const nlohmann::json was = store.info().attributes.value(kDefinition, nlohmann::json::object());
     const std::vector<std::string> different = changes(was, plan.definition);

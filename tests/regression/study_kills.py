@@ -120,6 +120,8 @@ def main():
         states = [trial["state"] for trial in study(folder / "whole")]
         print(f"undisturbed: {states} in {time.monotonic() - begin:.1f} s")
         check("COMPLETE" in states and "PRUNED" in states, states)
+        (folder / "killed").mkdir()
+        (folder / "killed/study.sqlite").touch()  # as a kill leaves it that comes before the first table
         kills = disturbed(write(folder, "killed", 1), folder / "killed", kill_job, total)
         expect_whole(folder / "killed", folder / "whole", kills)
         kills = disturbed(write(folder, "beside", 2), folder / "beside", kill_job, total)
