@@ -13,9 +13,11 @@ void refuse_unfinished_conversion(const fs::path& place) {
   for (int level = 0; level < kLevels; ++level, folder = folder.parent_path()) {
     std::error_code error;
     if (!fs::exists(folder / kJournalName, error) || fs::exists(folder / kConvertedName, error)) continue;
-    fail("{} holds a conversion that has not come to its end, so that samples are missing: repeat the `tessera data convert` that "
-         "began it, and it goes on; or remove the folder",
-         printable(folder.string()));
+    fail(
+        "{} holds a conversion that has not come to its end, so that samples are missing: repeat the `tessera data convert` "
+        "that "
+        "began it, and it goes on; or remove the folder",
+        printable(folder.string()));
   }
 }
 
