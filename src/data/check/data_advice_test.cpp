@@ -46,6 +46,28 @@ TEST(DataAdvice, AFolderThatNobodyConfiguredOpensWithWhatIsAdvised) {
   EXPECT_TRUE(again.keys.empty());
 }
 
+TEST(DataAdvice, ShapesOfLabelmeNameTheClasses) {
+  const TempFolder folder;
+  for (const char* name : {"a", "b"}) {
+    testing::write_image(folder / (std::string(name) + ".png"), {4, 6});
+    const std::string label = name[0] == 'a' ? "cell" : "dirt";
+    write_file(folder / (std::string(name) + ".json"),
+               fmt::format(R"({{"shapes": [{{"label": "{}", "points": [[0, 0], [3, 0], [0, 3]], "shape_type": "polygon"}},
+                                          {{"label": "__ignore__", "points": [[4, 3], [5, 3]], "shape_type": "rectangle"}}]}})",
+                           label));
+  }
+  const DataAdvice advice = advise_data(on(folder.path()), false, 2);
+  EXPECT_TRUE(advice.needed());
+  EXPECT_EQ(advice.keys.front(), "data.classes=[background,cell,dirt]");
+  EXPECT_EQ(make_dataset(advice.config, Split::kTrain)->get(1).labels->at(0, 0), 2);
+  Experiment named = on(folder.path());
+  named.data.classes = {"nothing", "dirt", "cell"};
+  EXPECT_FALSE(advise_data(named, true, 2).needed());  // the user's own order
+  named.data.classes = {};
+  named.data.labels.binary = true;
+  EXPECT_FALSE(advise_data(named, false, 2).needed());
+}
+
 TEST(DataAdvice, PretrainedWeightsKeepTheirThreeChannels) {
   const TempFolder folder;
   testing::write_pair(folder.path(), "a");

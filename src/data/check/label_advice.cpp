@@ -212,11 +212,32 @@ class Adviser {
   LabelAdvice advice_;
 };
 
+// Shapes say what they are: their labels are the classes, and what is not drawn is background.
+LabelAdvice advise_drawn(const std::set<std::string>& drawn) {
+  constexpr const char* kBackground = "background";
+  LabelAdvice advice{.needed = true, .labels = {}, .classes = {kBackground}, .reading = {}, .others = {}, .mistake = {}};
+  for (const std::string& name : drawn) {
+    if (name != kBackground) advice.classes.push_back(name);
+  }
+  advice.reading = "shapes of labelme by their labels, all else is background";
+  advice.others.emplace_back("any shape against the background: data.labels.binary=true 'data.classes=[]'");
+  return advice;
+}
+
+bool names_all(const std::vector<std::string>& classes, const std::set<std::string>& drawn) {
+  return std::all_of(drawn.begin(), drawn.end(),
+                     [&](const std::string& name) { return std::find(classes.begin(), classes.end(), name) != classes.end(); });
+}
+
 }  // namespace
 
 LabelAdvice advise_labels(const MaskLook& masks, const DataConfig& config, bool names_given) {
   const size_t num_classes = config.classes.empty() && config.labels.binary ? 2 : config.classes.size();
   LabelAdvice as_given{.labels = config.labels, .classes = config.classes, .reading = {}, .others = {}, .mistake = {}};
+  if (masks.masks == 0 && !masks.drawn.empty()) {
+    const bool known = names_given || config.labels.binary || names_all(config.classes, masks.drawn);
+    return known ? as_given : advise_drawn(masks.drawn);
+  }
   if (masks.masks == 0 || rules_fit(masks, config.labels, num_classes)) return as_given;
   // Classes that the user named are not doubted for the sake of a few masks: these are bad samples.
   if (names_given && rules_fit(usual_values(masks), config.labels, num_classes)) return as_given;

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/parallel_map.h"
 #include "data/check/border_look.h"
+#include "data/datasets/labelme.h"
 #include "storage/file_tree.h"
 
 namespace tessera {
@@ -61,7 +62,13 @@ struct OneMask {
 std::optional<OneMask> look_at_mask(const std::filesystem::path& file, uint64_t max_pixels, bool exif_orientation) {
   if (file.empty()) return std::nullopt;
   try {
-    const RawMask mask = decode_mask(read_file(file).bytes, exif_orientation, max_pixels);
+    const Blob stored = read_file(file);
+    if (looks_like_labelme({reinterpret_cast<const char*>(stored.bytes.data()), stored.bytes.size()})) {
+      OneMask one;
+      one.look.drawn = labelme_names(stored.bytes);
+      return one;
+    }
+    const RawMask mask = decode_mask(stored.bytes, exif_orientation, max_pixels);
     OneMask one{{}, look_at_borders(mask).computed()};
     one.look.add(mask);
     return one;
@@ -80,8 +87,11 @@ std::map<int32_t, int64_t> as_colors(const std::map<int32_t, int64_t>& greys) {
 }  // namespace
 
 void MaskLook::merge(MaskLook&& from) {
-  if (masks == 0) {
-    *this = std::move(from);
+  drawn.merge(from.drawn);
+  if (masks == 0 || from.masks == 0) {
+    std::set<std::string> names = std::move(drawn);
+    if (masks == 0) *this = std::move(from);
+    drawn = std::move(names);
     return;
   }
   if (from.coloured != coloured) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct MaskLook {
   std::map<int32_t, int64_t> values;      // stored grey value or palette index, or of coloured masks 0xRRGGBB: its pixels
   bool too_many = false;                  // values, so that some are missing
   std::map<int32_t, int64_t> masks_with;  // each of these values: in how many masks
+
+  // The labels of shapes, of files that are drawn (Note [labelme]); such a file counts as no mask here.
+  std::set<std::string> drawn;
 
   // How the values that are not 0 lie, for masks that have some: do they number objects?
   int64_t with_objects = 0;                 // masks

@@ -146,6 +146,30 @@ TEST(Convert, GoesOnWhereItWasStopped) {
   }
 }
 
+// A part of the samples looks like a whole data set: of shards and folders of files what is there would be trained on.
+TEST(Convert, WhatIsUnfinishedIsNoDataSet) {
+  const testing::OwnCache cache;
+  const TempFolder from, to;
+  const DataConfig config = made_pairs(from);
+  for (const std::string format : {"mds", "tar", "tfrecord", "folder"}) {
+    SCOPED_TRACE(format);
+    const fs::path folder = to / format;
+    DataConfig made = read_with(format, folder);
+    if (format == "folder") {
+      made = testing::pairs_at(folder);
+      made.labels.ignore = {9};
+    }
+    EXPECT_THROW(run(config, folder, small(format), 1, [](int64_t done) { TSR_CHECK(done < 15, "stopped"); }), Error);
+    EXPECT_CONTAINS(message_of([&] { make_dataset(made, Split::kTrain); }), "has not come to its end");
+    DataConfig own = made;
+    own.path = "";
+    own.train.path = (folder / "train").string();
+    EXPECT_CONTAINS(message_of([&] { make_dataset(own, Split::kTrain); }), "has not come to its end");
+    run(config, folder, small(format));
+    EXPECT_EQ(make_dataset(made, Split::kTrain)->size(), make_dataset(config, Split::kTrain)->size());
+  }
+}
+
 TEST(Convert, OtherDataOrOptionsDoNotGoOn) {
   const TempFolder from, to;
   const DataConfig config = made_pairs(from);

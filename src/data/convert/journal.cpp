@@ -16,7 +16,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kMark = ".tessera-converted";
 constexpr int kVersion = 1;
 constexpr mode_t kMode = 0666;
 
@@ -52,14 +51,14 @@ bool holds_nothing(const fs::path& folder) {
 
 bool is_converted(const fs::path& folder, const std::string& key) {
   std::error_code error;
-  if (!fs::is_regular_file(folder / kMark, error) || read_text(folder / kMark) != key + "\n") return false;
+  if (!fs::is_regular_file(folder / kConvertedName, error) || read_text(folder / kConvertedName) != key + "\n") return false;
   fs::remove(folder / kJournalName, error);  // of a process that was killed right after it had made the mark
   return true;
 }
 
 void refuse_foreign_files(const fs::path& folder) {
   std::error_code error;
-  const bool ours = fs::exists(folder / kJournalName, error) || fs::exists(folder / kMark, error);
+  const bool ours = fs::exists(folder / kJournalName, error) || fs::exists(folder / kConvertedName, error);
   TSR_CHECK(ours || holds_nothing(folder), "{} is not empty; name a new folder, nothing in it is overwritten",
             printable(folder.string()));
 }
@@ -113,7 +112,7 @@ void Journal::add(const WrittenShard& shard) {
 }
 
 void Journal::finish() {
-  write_file(path_.parent_path() / kMark, key_ + "\n");
+  write_file(path_.parent_path() / kConvertedName, key_ + "\n");
   std::error_code error;
   fs::remove(path_, error);
   TSR_CHECK(!error, "cannot remove {}: {}", printable(path_.string()), error.message());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/descriptor.h"
+#include "data/records/conversion_mark.h"
 
 namespace tessera {
 
@@ -26,8 +27,6 @@ struct WrittenShard {
   std::vector<WrittenFile> files;
   nlohmann::json about;  // what the format says of it in the end
 };
-
-inline constexpr const char* kJournalName = ".tessera-convert.jsonl";
 
 // Whether `folder` holds the whole of a conversion with this key: the mark that `Journal::finish` leaves says so.
 bool is_converted(const std::filesystem::path& folder, const std::string& key);

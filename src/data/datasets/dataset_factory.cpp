@@ -9,6 +9,7 @@
 #include "data/datasets/pairs.h"
 #include "data/datasets/synthetic.h"
 #include "data/fetch/fetch_data.h"
+#include "data/records/conversion_mark.h"
 #include "storage/place_url.h"
 
 namespace tessera {
@@ -36,6 +37,8 @@ DatasetPtr make_dataset(const DataConfig& config, Split split) {
   if (config.type != SourceType::kPairs && !in_shards(config.type)) refuse_label_rules(config);
   if (!in_shards(config.type) && config.type != SourceType::kSynthetic) refuse_url(config, split);
   fetch_if_asked(config);
+  if (const fs::path root = root_of(config, split_of(config, split)); !root.empty() && !is_url(root.string()))
+    refuse_unfinished_conversion(root);
   switch (config.type) {
     case SourceType::kPairs: return make_pairs(config, split);
     case SourceType::kAde20k: return make_ade20k(config, split);

@@ -75,6 +75,17 @@ bool looks_like_labelme(std::string_view start) {
   return first != std::string_view::npos && start[first] == '{' && start.find("\"shapes\"") != std::string_view::npos;
 }
 
+std::set<std::string> labelme_names(std::span<const uint8_t> json) {
+  std::set<std::string> names;
+  const Json file = Json::parse(json.begin(), json.end(), nullptr, false);
+  if (!file.is_object() || !file.contains("shapes")) return names;
+  for (const Json& shape : file["shapes"]) {
+    const auto label = shape.is_object() ? shape.find("label") : shape.end();
+    if (label != shape.end() && label->is_string() && *label != kIgnore) names.insert(label->get<std::string>());
+  }
+  return names;
+}
+
 LabelMap labelme_labels(std::span<const uint8_t> json, Size size, const std::vector<std::string>& classes,
                         const LabelConfig& rules) {
   LabelConfig binary;

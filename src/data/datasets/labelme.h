@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ namespace tessera {
 
 // Whether the beginning of a file is that of labelme's JSON.
 bool looks_like_labelme(std::string_view start);
+
+// The labels of a file's shapes, without __ignore__; none where it cannot be read.
+std::set<std::string> labelme_names(std::span<const uint8_t> json);
 
 // The labels of an image of this size. Throws Error saying what is wrong with the file, without its name.
 LabelMap labelme_labels(std::span<const uint8_t> json, Size size, const std::vector<std::string>& classes,

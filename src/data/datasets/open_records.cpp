@@ -110,7 +110,8 @@ DatasetPtr make_records(const DataConfig& given, Split split) {
   OpenPart part = first_of(part_of(given, split), own.count);
   DataOrigin origin{.text = part.text, .labelled = part.source->labelled()};
   TSR_CHECK_USAGE(origin.labelled || split == Split::kTest,
-                  "{} has no masks under a usual name; set data.records.labels to what they are called", part.text);
+                  "{} has no masks under a usual name; set data.records.labels to what they are called{}", part.text,
+                  part.source->parts().empty() ? "" : "; it has " + part.source->parts());
   const CardedConfig meant = with_card(given, read_card(*root_store(given, split)));
   if (!meant.note.empty()) origin.notes.push_back(meant.note);
   const DataConfig& config = meant.config;

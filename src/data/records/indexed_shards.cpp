@@ -7,7 +7,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/name_list.h"
 #include "core/parallel_map.h"
+#include "core/plural.h"
 #include "core/progress_bar.h"
 #include "storage/gunzip.h"
 
@@ -34,8 +36,21 @@ IndexedShards::IndexedShards(std::shared_ptr<FileStore> store, std::vector<std::
     indices_.push_back(*std::move(index));
     bar.update(std::ssize(indices_));
   }
-  TSR_CHECK(starts_.back() > 0, "there are no samples in the {} shards of {}", files_.size(), store_->root());
+  if (starts_.back() == 0) fail_without_samples();
   drop_repeated_ids();
+}
+
+void IndexedShards::fail_without_samples() const {
+  std::string advice;
+  for (size_t shard = 0; shard < files_.size() && advice.empty(); ++shard) {
+    bool unpacked = false;
+    const std::vector<std::string> parts = format_->first_parts(load(shard, &unpacked).bytes, message_name(shard));
+    if (!parts.empty())
+      advice = fmt::format("; the first files of {} end in {}: set data.records.image and data.records.labels",
+                           message_name(shard), name_list(parts));
+  }
+  fail("there are no samples in the {} of {}{}", fmt::format("{} {}", files_.size(), plural(std::ssize(files_), "shard")),
+       store_->root(), advice);
 }
 
 // Lists and predictions go by names: the first sample of a name keeps it.

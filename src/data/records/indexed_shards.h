@@ -44,6 +44,7 @@ class IndexedShards : public RecordSource {
   void check_unchanged(size_t shard, const Blob& bytes) const;
   Blob open(size_t shard) const;
   ShardIndex index_of(size_t shard) const;
+  [[noreturn]] void fail_without_samples() const;
   void drop_repeated_ids();
 
   std::shared_ptr<FileStore> store_;

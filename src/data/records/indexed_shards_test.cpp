@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "core/files.h"
+#include "data/records/tar_format.h"
+#include "data/records/tar_writer.h"
 #include "data/records/tfrecord_format.h"
 #include "data/records/tfrecord_writer.h"
 #include "data/sample.h"
@@ -128,6 +130,17 @@ TEST_F(IndexedShardsTest, ThreadsReadAllShardsAndEachIsOpenedOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(store_->opened, 8);
+}
+
+TEST_F(IndexedShardsTest, FilesOfOtherEndingsAreNamed) {
+  TarWriter writer("rgb.jpg", "classes.bin");
+  writer.add(encoded_sample("a", "image", "mask"));
+  write("0.tar", writer.finish());
+  const auto open_tar = [&] {
+    IndexedShards(open_file_store(folder_.path().string()), {"0.tar"},
+                  std::make_unique<TarFormat>(MemberNames{.image = {"png"}, .labels = {"tif"}}));
+  };
+  EXPECT_CONTAINS(testing::message_of(open_tar), "0.tar end in rgb.jpg, classes.bin: set data.records.image");
 }
 
 TEST_F(IndexedShardsTest, ShardsThatCannotBeReadAreNamed) {

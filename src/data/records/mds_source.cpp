@@ -22,12 +22,15 @@ struct Places {
   std::optional<size_t> labels, id;
 };
 
-Places places_of(const MdsColumns& columns, const RecordsConfig& config, const std::string& where) {
+std::vector<RecordPart> parts_of(const MdsColumns& columns) {
   std::vector<RecordPart> parts;
-  for (const MdsColumn& column : columns) {
-    check_mds_column(column, where);
-    parts.push_back({column.name, column.encoding, holds_pictures(column.encoding)});
-  }
+  for (const MdsColumn& column : columns) parts.push_back({column.name, column.encoding, holds_pictures(column.encoding)});
+  return parts;
+}
+
+Places places_of(const MdsColumns& columns, const RecordsConfig& config, const std::string& where) {
+  for (const MdsColumn& column : columns) check_mds_column(column, where);
+  const std::vector<RecordPart> parts = parts_of(columns);
   const auto refuse_pickle = [&](const std::string& name, const char* key) {
     for (const MdsColumn& column : columns) {
       if (!name.empty() && column.name == name && column.encoding == "pkl")
@@ -74,6 +77,7 @@ class MdsSource : public RecordSource {
 
   int64_t size() const override { return size_; }
   bool labelled() const override { return places_.empty() || places_.front().labels.has_value(); }
+  std::string parts() const override { return shards_.empty() ? "" : parts_text(parts_of(*shards_.front().columns)); }
 
   std::string id(int64_t index) const override {
     const auto [shard, sample] = find(index);

@@ -106,6 +106,7 @@ TEST(MdsSource, PickledColumnsAreNeverRead) {
   Written set;
   set.add({{"im", "code"}}, {{"x", "jpeg", 0}, {"y", "pkl", 0}});
   EXPECT_FALSE(set.open()->labelled());
+  EXPECT_EQ(set.open()->parts(), "x (jpeg), y (pkl)");
   EXPECT_EQ(text(set.open()->read(0).image), "im");
   EXPECT_CONTAINS(message_of<UsageError>([&] { set.open({.labels = "y"}); }), "reading it would run code");
 }

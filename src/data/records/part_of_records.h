@@ -14,6 +14,7 @@ class PartOfRecords : public RecordSource {
 
   int64_t size() const override { return std::ssize(indices_); }
   bool labelled() const override { return all_->labelled(); }
+  std::string parts() const override { return all_->parts(); }
   std::string id(int64_t index) const override { return all_->id(indices_.at(static_cast<size_t>(index))); }
   EncodedSample read(int64_t index) const override { return all_->read(indices_.at(static_cast<size_t>(index))); }
 

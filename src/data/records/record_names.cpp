@@ -37,12 +37,6 @@ constexpr std::array<std::string_view, 19> kLabels = {"y",
 constexpr std::array<std::string_view, 11> kIds = {"uid",  "id",       "name",           "key",       "sample_id", "image_id",
                                                    "stem", "filename", "image/filename", "file_name", "__key__"};
 
-std::string parts_text(const std::vector<RecordPart>& parts) {
-  std::vector<std::string> texts;
-  for (const RecordPart& part : parts) texts.push_back(part.name + " (" + part.what + ")");
-  return name_list(texts);
-}
-
 const RecordPart& given_part(const std::string& name, const char* key, const std::vector<RecordPart>& parts,
                              const std::string& where) {
   std::vector<std::string> names;
@@ -73,6 +67,12 @@ std::string picture_part(const std::string& given, const char* key, std::span<co
 }
 
 }  // namespace
+
+std::string parts_text(const std::vector<RecordPart>& parts) {
+  std::vector<std::string> texts;
+  for (const RecordPart& part : parts) texts.push_back(part.name + " (" + part.what + ")");
+  return name_list(texts);
+}
 
 RecordNames choose_names(const RecordsConfig& config, const std::vector<RecordPart>& parts, const std::string& where) {
   RecordNames names;

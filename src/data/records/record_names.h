@@ -20,6 +20,9 @@ struct RecordPart {
   bool picture = true;
 };
 
+// "x (jpeg), y (png)"
+std::string parts_text(const std::vector<RecordPart>& parts);
+
 // As the config says (data.records.image, labels, id), and where it does not by the names that are usual: x, image, jpg for
 // images, y, labels, mask, png for labels, uid, id, name for names, in any case of letters. Throws UsageError, with what there
 // is and the nearest name, where a part that the config names is not there or is no picture, and where there is no image.

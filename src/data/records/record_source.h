@@ -19,6 +19,9 @@ class RecordSource {
   // Whether samples have masks, as far as that is said for all of them.
   virtual bool labelled() const { return true; }
 
+  // What else samples have, for messages; empty where that is not said for all of them.
+  virtual std::string parts() const { return ""; }
+
   // The name of a sample, without reading it where that takes a shard that is not here.
   virtual std::string id(int64_t index) const = 0;
 

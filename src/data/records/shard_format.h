@@ -33,6 +33,11 @@ class ShardFormat {
   // after is lost; a single sample that is damaged has a place.
   virtual std::vector<RecordPlace> places(std::span<const uint8_t> bytes, const std::string& shard) const = 0;
 
+  // Which parts the first sample of a shard has, whatever they are called, for messages; empty where that makes no difference.
+  virtual std::vector<std::string> first_parts(std::span<const uint8_t> /*bytes*/, const std::string& /*shard*/) const {
+    return {};
+  }
+
   // The sample at a place, which gets this id; `name` is what messages call the place. Throws BadSample where it is damaged.
   virtual EncodedSample read(const Blob& bytes, const RecordPlace& place, const std::string& id,
                              const std::string& name) const = 0;

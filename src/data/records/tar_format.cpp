@@ -125,6 +125,20 @@ std::vector<RecordPlace> TarFormat::places(std::span<const uint8_t> bytes, const
   return places;
 }
 
+std::vector<std::string> TarFormat::first_parts(std::span<const uint8_t> bytes, const std::string& shard) const {
+  std::vector<std::string> endings;
+  std::string key;
+  TarReader reader(bytes, shard);
+  while (const std::optional<TarMember> member = reader.next()) {
+    const MemberName name = member_name(member->name);
+    if (name.ending.empty()) continue;
+    if (!endings.empty() && name.key != key) break;
+    key = name.key;
+    endings.push_back(name.ending);
+  }
+  return endings;
+}
+
 EncodedSample TarFormat::read(const Blob& bytes, const RecordPlace& place, const std::string& id,
                               const std::string& name) const {
   Members members;

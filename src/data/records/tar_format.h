@@ -35,6 +35,7 @@ class TarFormat : public ShardFormat {
   bool is_shard(const std::string& file) const override;
   bool is_packed(std::span<const uint8_t> bytes) const override;
   std::vector<RecordPlace> places(std::span<const uint8_t> bytes, const std::string& shard) const override;
+  std::vector<std::string> first_parts(std::span<const uint8_t> bytes, const std::string& shard) const override;
   EncodedSample read(const Blob& bytes, const RecordPlace& place, const std::string& id,
                      const std::string& name) const override;
 
