@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 // A thread keeps what it works with, up to this of a file's bytes.
-constexpr size_t kMostKeptBytes = size_t{4} << 20;
+constexpr size_t kMostKeptBytes = size_t{16} << 20;
 
 constexpr int kMostTables = 2;
 
