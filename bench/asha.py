@@ -4,9 +4,10 @@ A grid of real trainings (a U-Net over learning rate, weight decay and width, on
 another; then the same grid with `scheduler: asha`, in other orders, as who comes first matters to it. A training is the same to the bit in
 both, so what counts is when ASHA's study first has the grid's best value, against the whole grid: in time, for which the machine must be quiet; in
 epochs, which no other work disturbs; and in CPU seconds of all processes, of the studies as a whole. As the best of a grid is also
-the luckiest, the grid's best point is trained with other seeds too, and a value is as good where it lies within their standard deviation.
+the luckiest, the grid's best point is trained with other seeds too, and a value is "as good" where it lies within their standard deviation (sd).
 
-The recorded curves are then played to the scheduler in many orders (`cmake --build BUILD_DIR --target schedule_replay`).
+The recorded curves are then played to several schedulers in many orders (`cmake --build BUILD_DIR --target schedule_replay`); --recorded does
+only that, with the file of an earlier --out.
 """
 import argparse
 import ctypes
@@ -31,6 +32,10 @@ GRID = {
 }
 
 
+REPLAYED = ["{type: asha, grace: 1, reduction: 3, rule: promote}", "{type: asha, grace: 3, reduction: 3, rule: promote}",
+            "{type: asha, grace: 1, reduction: 3, rule: stop}", "{type: asha, grace: 3, reduction: 3, rule: stop}", "{type: hyperband, grace: 1}"]
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", help="build folder or bundle")
@@ -46,6 +51,7 @@ def parse():
     parser.add_argument("--scheduler", default="{type: asha, grace: 1, reduction: 3, rule: promote}")
     parser.add_argument("--reuse", default="true", choices=["true", "false"], help="processes that train one trial after another")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="other settings of the trainings")
+    parser.add_argument("--recorded", type=pathlib.Path, help="trains nothing: a file of an earlier --out")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file for everything measured")
     return parser.parse_args()
 
@@ -134,21 +140,27 @@ def point_of(grid, number):
     return point
 
 
-def replay(options, curves, goal):
+def replay(options, scheduler, curves, goal):
     draw = random.Random(0)
     orders = [draw.sample(range(len(curves)), len(curves)) for _ in range(options.replays)]
-    request = json.dumps({"scheduler": options.scheduler, "values": curves, "orders": orders, "goal": goal})
-    driver = pathlib.Path(options.build) / "bin/schedule_replay"
-    done = subprocess.run([driver], input=request + "\n", check=True, stdout=subprocess.PIPE, text=True)
+    request = json.dumps({"scheduler": scheduler, "values": curves, "orders": orders, "goal": goal})
+    done = subprocess.run([pathlib.Path(options.build) / "bin/schedule_replay"], input=request + "\n", check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def say_replays(name, rows, whole):
-    reached = sorted(row["reached"] / whole for row in rows if row["reached"] is not None)
-    text = f"replayed, {name}: reached in {len(reached) / len(rows):.0%} of {len(rows)} orders"
-    if reached:
-        text += f", after {statistics.median(reached):.2f} of the grid's epochs (median; 9 of 10 within {reached[int(0.9 * (len(reached) - 1))]:.2f})"
-    print(f"{text}; {statistics.median(row['epochs'] / whole for row in rows):.2f} in all, {statistics.median(row['starts'] for row in rows):.0f} starts", flush=True)
+def say_replays(options, recorded):
+    """In how many orders a goal is reached within a third of the grid's epochs, and after how many in the median order that reaches it."""
+    evaluations, best, deviation = recorded["grid"]["evaluations"], recorded["best"], recorded["deviation"]
+    curves = list(Study(evaluations, 0, 0, 0, 0).curves().values())
+    for scheduler in REPLAYED:
+        texts = []
+        for name, goal in (("the best", best), ("1 sd", best - deviation), ("2 sd", best - 2 * deviation)):
+            rows = replay(options, scheduler, curves, goal)
+            reached = [row["reached"] / len(evaluations) for row in rows if row["reached"] is not None]
+            share = sum(epochs <= 1 / 3 for epochs in reached) / len(rows)
+            texts.append(f"{name} {share:.1%}" + (f" (after {statistics.median(reached):.2f})" if reached else ""))
+        print(f"replayed {scheduler}: {', '.join(texts)}; {statistics.median(row['epochs'] for row in rows) / len(evaluations):.2f} of the epochs and "
+              f"{statistics.median(row['starts'] for row in rows):.0f} starts in all", flush=True)
 
 
 def say(name, one, whole, goals):
@@ -163,6 +175,8 @@ def say(name, one, whole, goals):
 
 def main():
     options = parse()
+    if options.recorded:
+        return say_replays(options, json.loads(options.recorded.read_text()))
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # trials outlive their controller; their CPU time counts
     grid = {**GRID, "optimizer.lr": GRID["optimizer.lr"][-options.rates:]}
     results = {"options": {key: str(value) for key, value in vars(options).items()}, "asha": []}
@@ -172,21 +186,18 @@ def main():
         winner = point_of(grid, max(curves, key=lambda number: max(curves[number])))
         print(f"grid: {len(curves)} trainings of {options.epochs} epochs in {whole.seconds:.0f} s, {whole.cpu / len(curves):.1f} CPU s each, best mean IoU "
               f"{whole.best():.4f} of {winner}", flush=True)
-        goals = {"the grid's best": whole.best()}
-        if options.seeds > 1:
-            deviation = spread(options, f"{folder}/seeds", winner)
-            goals["as good"] = whole.best() - deviation
-            print(f"standard deviation over {options.seeds} other seeds: {deviation:.4f}", flush=True)
+        deviation = spread(options, f"{folder}/seeds", winner)
+        goals = {"the grid's best": whole.best(), "as good": whole.best() - deviation}
+        print(f"standard deviation over {options.seeds} other seeds: {deviation:.5f}", flush=True)
         for order in range(options.orders):
             one = study(options, f"{folder}/asha-{order}", shuffled(grid, order), options.scheduler)
             results["asha"].append(dataclasses.asdict(one))
             say(f"asha, order {order}", one, whole, goals)
-    results |= {"grid": dataclasses.asdict(whole), "winner": winner, "goals": goals}
+    results |= {"grid": dataclasses.asdict(whole), "winner": winner, "best": whole.best(), "deviation": deviation}
     if options.out:
         options.out.write_text(json.dumps(results) + "\n")
     if options.replays > 0:
-        for name, goal in goals.items():
-            say_replays(name, replay(options, list(curves.values()), goal), len(whole.evaluations))
+        say_replays(options, results)
 
 
 if __name__ == "__main__":
