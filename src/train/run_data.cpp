@@ -44,7 +44,9 @@ std::vector<std::string> differences_of(const RunData& data, const Experiment& e
 }  // namespace
 
 RunData open_run_data(const Experiment& experiment) {
-  RunData data{make_dataset(experiment.data, Split::kTrain), make_dataset(experiment.data, Split::kVal), experiment.data};
+  RunData data{.train = make_dataset(experiment.data, Split::kTrain),
+               .val = make_dataset(experiment.data, Split::kVal),
+               .config = experiment.data};
   TSR_CHECK(data.train->size() > 0, "the training set is empty; look at data.path and data.train");
   TSR_CHECK(data.val->size() == 0 || data.val->classes().names == data.train->classes().names,
             "training and validation data have different classes ({} and {}); they must be labelled alike",

@@ -118,7 +118,7 @@ void Trainer::open_data() {
   TSR_CHECK_USAGE(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
                   "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
                   experiment_.model.num_classes, num_classes);
-  const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_);
+  const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_, data.looked.get());
   experiment_.data.normalize = images.normalize;
   images_ = images.facts;
   find_class_weights(experiment_, *train_set_, folder_, options_.resume, world_);
