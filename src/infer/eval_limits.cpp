@@ -42,20 +42,21 @@ bool EvalLimits::shrink_passes(const EvalConfig& eval, int64_t count, int64_t he
   const auto size = fmt::format("{} x {}", height, width);
   if (count > 1) {
     images_ = (count + 1) / 2;
-    log_warn("{} with {} images of {} at a time: nothing is lost, going on with {} (eval.batch_size)", why, count, size,
-             images_);
+    warn(fmt::format("{} with {} images of {} at a time: nothing is lost, going on with {} (eval.batch_size)", why, count, size,
+                     images_));
     return true;
   }
   if (!windowed && views && eval.batch_size > 1) {
     images_ = 1;
-    log_warn("{} with several views of an image of {} at a time: nothing is lost, going on one by one (eval.batch_size=1)", why,
-             size);
+    warn(fmt::format(
+        "{} with several views of an image of {} at a time: nothing is lost, going on one by one (eval.batch_size=1)", why,
+        size));
     return true;
   }
   if (windowed && eval.window.batch > 1) {
     window_batch_ = eval.window.batch / 2;
-    log_warn("{} with {} windows of an image of {} at a time: nothing is lost, going on with {} (eval.window.batch)", why,
-             eval.window.batch, size, window_batch_);
+    warn(fmt::format("{} with {} windows of an image of {} at a time: nothing is lost, going on with {} (eval.window.batch)",
+                     why, eval.window.batch, size, window_batch_));
     return true;
   }
   return false;
@@ -74,12 +75,22 @@ bool EvalLimits::shrink(const EvalConfig& eval, int64_t count, int64_t height, i
     width_ = width;
   }
   window_ = smaller;
-  log_warn(
+  warn(fmt::format(
       "{} with {} of {}: it is predicted in windows of {} x {}, whose classes differ a little from those of the whole; set "
       "eval.window.size to choose them",
       why, windowed ? fmt::format("windows of {} x {} of an image", now_height, now_width) : std::string("an image"),
-      fmt::format("{} x {}", height, width), window_.height, window_.width);
+      fmt::format("{} x {}", height, width), window_.height, window_.width));
   return true;
+}
+
+void EvalLimits::warn(const std::string& text) {
+  if (said_.insert(text).second) log_warn("{}", text);
+}
+
+void EvalLimits::try_again() {
+  EvalLimits anew;
+  anew.said_.swap(said_);
+  *this = std::move(anew);
 }
 
 std::string EvalLimits::windows() const {

@@ -1,14 +1,16 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "config/train_config.h"
 
 namespace tessera {
 
-// How far predictions were cut down because memory ran out. It holds from then on: what was too much once would be again.
-// Fewer images or windows at a time change no prediction; windows in place of a whole image do, a little.
+// How far predictions were cut down because memory ran out. It holds up to the end of an evaluation: what was too much once
+// would be again. The next one tries all of it anew, as there may be room again, and cuts that change predictions are not to
+// stay. Fewer images or windows at a time change no prediction; windows in place of a whole image do, a little.
 class EvalLimits {
  public:
   // The settings under which images of this size are computed. eval.batch_size must be set.
@@ -24,14 +26,20 @@ class EvalLimits {
   // The same without ways that change predictions.
   bool shrink_passes(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, const std::string& why);
 
+  // Everything is tried again. What was warned of is not warned of twice.
+  void try_again();
+
   // "images of 6000 x 8000 pixels or more in windows of 3008 x 4000"; empty: predictions are as asked for.
   std::string windows() const;
 
  private:
+  void warn(const std::string& text);
+
   static constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   int64_t images_ = kAny, window_batch_ = kAny;
   int64_t height_ = 0, width_ = 0;  // of the smallest image that is cut
   Size window_{0, 0};               // 0: none is
+  std::set<std::string> said_;      // warnings
 };
 
 }  // namespace tessera

@@ -14,8 +14,9 @@ using testing::tiny_experiment;
 // Classes that depend on each pixel alone, for as many pixels at a time as there is memory for.
 class LittleMemory : public SegmentationModel {
  public:
-  explicit LittleMemory(int64_t pixels) : pixels_(pixels) {}
+  explicit LittleMemory(int64_t pixels) : room(pixels) {}
   std::vector<std::string> head_prefixes() const override { return {}; }
+  int64_t room;  // pixels
   int64_t largest = 0;
 
  protected:
@@ -23,14 +24,11 @@ class LittleMemory : public SegmentationModel {
     return {{.name = "all", .compute = [this](const Tensors& in) -> Tensors {
                const at::Tensor& x = in[0];
                const int64_t pixels = x.size(0) * x.size(2) * x.size(3);
-               TORCH_CHECK_WITH(OutOfMemoryError, pixels <= pixels_, "not enough memory: tried to allocate much");
+               TORCH_CHECK_WITH(OutOfMemoryError, pixels <= room, "not enough memory: tried to allocate much");
                largest = std::max(largest, pixels);
                return {at::cat({x.slice(1, 0, 1), -x.slice(1, 0, 1)}, 1)};
              }}};
   }
-
- private:
-  int64_t pixels_;
 };
 
 at::Tensor noise_images(int64_t count, int64_t h, int64_t w) {
@@ -115,6 +113,20 @@ TEST(Predictor, StopsBeforeTheNextForwardPass) {
   predictor.stop_when([&] { return ++asked == 3; });
   EXPECT_THROW(maps_of(predictor, noise_images(1, 100, 100)), PredictionStopped);
   EXPECT_EQ(asked, 3);
+}
+
+// Another program had the memory for a while: what it made of an evaluation is not to stay.
+TEST(EvalLimits, TheNextEvaluationTriesEverythingAgain) {
+  const Experiment e = tiny_experiment({"data.synthetic.size=160", "data.val.count=3", "eval.batch_size=3"});
+  const auto model = std::make_shared<LittleMemory>(100 * 100);
+  const Predictor predictor(e, model, at::kCPU);
+  World alone;
+  Evaluator evaluator(e, make_dataset(e.data, Split::kVal), alone);
+  EXPECT_NE(evaluator.run(predictor).windows_for_memory, "");
+  model->room = 2 * 160 * 160;
+  model->largest = 0;
+  EXPECT_EQ(evaluator.run(predictor).windows_for_memory, "");
+  EXPECT_EQ(model->largest, 2 * 160 * 160);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ Evaluator::Evaluator(const Experiment& experiment, DatasetPtr dataset, World& wo
 EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(int64_t)>& progress) {
   const auto begin = std::chrono::steady_clock::now();
   const KeptCasts kept;
+  predictor.try_all_again();
   std::optional<OverlappedCounter> counter;
   std::optional<SharedGroups> shared;
   std::optional<EvalGroups> groups;

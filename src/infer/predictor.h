@@ -82,6 +82,9 @@ class Predictor {
   void stop_when(std::function<bool()> asked) { stop_ = std::move(asked); }
   bool stop_asked() const { return stop_ && stop_(); }
 
+  // Tries again what memory did not allow before: there may be room now.
+  void try_all_again() const { limits_.try_again(); }
+
   // What was changed because memory ran out and changes predictions; empty: nothing. See EvalLimits::windows.
   std::string windows_for_memory() const { return limits_.windows(); }
 

@@ -54,7 +54,10 @@ at::Tensor GradientComputation::compute(const StepInputs& inputs, const Gradient
   LossContexts contexts(inputs.labels);
   std::optional<ModelOutput> first_output;
   if (needs_sums && !world_.alone()) {
-    with_retries(inputs.step, [&] { contexts = with_prediction_sums(inputs, &first_output); });
+    with_retries(inputs.step, [&] {
+      first_output.reset();  // of a try that failed behind it, and of more samples than the next one's passes
+      contexts = with_prediction_sums(inputs, &first_output);
+    });
     contexts.sum_predictions(world_.gradients);
   }
   at::Tensor total;
