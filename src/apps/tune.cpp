@@ -91,7 +91,7 @@ void catch_signals() {
 // What signals and `tessera tune stop` ask for; says once what follows from it.
 class Wishes {
  public:
-  explicit Wishes(fs::path folder) : stop_file_(std::move(folder) / kStopFile) {}
+  explicit Wishes(const fs::path& folder) : stop_file_(folder / kStopFile) {}
 
   StudyWish operator()() {
     std::error_code error;

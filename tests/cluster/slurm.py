@@ -29,6 +29,14 @@ class Slurm:
         self.daemons = []
 
     def __enter__(self):
+        try:
+            self.begin()
+        except BaseException:
+            self.__exit__()  # nobody else would end the daemons that run
+            raise
+        return self
+
+    def begin(self):
         (self.folder / "state").mkdir(parents=True)
         (self.folder / "spool").mkdir()
         self.folder.chmod(0o755)
@@ -78,7 +86,6 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
         self.start("slurmd", "-D", "-N", host)
         self.wait_for(lambda: "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True).stdout, "an idle node")
         print(run("sinfo").strip())
-        return self
 
     def start_accounts(self, munge):
         """A MariaDB, and the settings of a slurmdbd beside those of Slurm. Returns what Slurm has to know of it."""
