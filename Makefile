@@ -5,12 +5,15 @@ JOBS ?= $(shell env -u OMP_NUM_THREADS nproc)
 TEST_JOBS ?= $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
-.PHONY: demo test each-source gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
+.PHONY: demo test check each-source gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
 
 demo: build-app ## train a small U-Net on synthetic cells and open-able report
 	$(BUILD)/bin/tessera demo
 
 test: build ## build everything and run all tests
+	@$(MAKE) --no-print-directory check
+
+check: ## run all tests of what is built
 	@rm -f $(BUILD)/skipped.txt
 	TESSERA_SKIPPED=$(abspath $(BUILD))/skipped.txt ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(TEST_JOBS) --output-junit tests.xml
 	@scripts/skipped-tests $(BUILD)
@@ -31,7 +34,7 @@ test-asan: setup ## the code that reads files, under AddressSanitizer and UBSan
 	ctest --test-dir build-asan --output-on-failure -L files -j $(JOBS)
 
 test-cluster: build-app ## ranks started by mpirun, a Slurm of one machine, two hosts made of network namespaces; studies on Slurm and over ssh; needs root
-	@for name in mpirun slurm two_nodes slurm_studies ssh_studies; do echo "== $$name"; python3 tests/cluster/$$name.py $(BUILD)/bin/tessera || exit 1; done
+	@for name in mpirun slurm two_nodes slurm_studies slurm_accounts ssh_studies; do echo "== $$name"; python3 tests/cluster/$$name.py $(BUILD)/bin/tessera || exit 1; done
 
 setup:
 	@scripts/setup

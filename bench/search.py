@@ -12,7 +12,6 @@ import math
 import pathlib
 import random
 import subprocess
-import time
 
 import optuna
 
@@ -121,6 +120,9 @@ class Driver:
         self.say(ask=number)
         return json.loads(self.process.stdout.readline())
 
+    def processor_s(self):
+        return int(pathlib.Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[0]) / 1e9
+
     def tell(self, number, parameters, values):
         failed = any(math.isnan(value) for value in values)
         self.say(tell=number, state="failed" if failed else "complete", parameters=parameters, values=[] if failed else values)
@@ -146,23 +148,25 @@ def ours(search):
 
 
 def cost(search, function, objectives, told, build):
-    """Milliseconds of a suggestion after so many trials at random points; the median of twenty."""
+    """Milliseconds of a suggestion after so many trials at random points: processor time, so that other work beside does not count."""
     draw = random.Random(1)
     driver = Driver(build, space=function.space, search=search, directions=["minimize"] * objectives, seed=1)
     points = Driver(build, space=function.space, search="random", directions=["minimize"], seed=2)
+
+    def tell(number, point):
+        driver.tell(number, point, [function(point), *[draw.uniform(0, 1) for _ in range(objectives - 1)]])
+
     for i in range(told):
-        point = points.ask(i)
-        driver.tell(i, point, [function(point), *[draw.uniform(0, 1) for _ in range(objectives - 1)]])
-    driver.ask(told)  # whatever is made once
-    times = []
-    for i in range(told, told + 20):
-        begin = time.perf_counter()
-        point = driver.ask(i)
-        times.append(1000 * (time.perf_counter() - begin))
-        driver.tell(i, point, [function(point), *[draw.uniform(0, 1) for _ in range(objectives - 1)]])
+        tell(i, points.ask(i))
+    tell(told, driver.ask(told))  # whatever is made once
+    asked, begin = 200, driver.processor_s()
+    for i in range(told + 1, told + 1 + asked):
+        tell(i, driver.ask(i))
+    driver.ask(0)  # all of them have arrived
+    seconds = driver.processor_s() - begin
     driver.close()
     points.close()
-    return median(times)
+    return 1000 * seconds / asked
 
 
 def print_costs(build):

@@ -1,11 +1,12 @@
 // The controller of a study without trainings: study_bench FOLDER TRIALS SEARCH SCHEDULER. Trials are functions of one
-// parameter with 9 reports; prints a JSON line after every 1000 trials: seconds since the last one, those of them that the
-// stand-in for the training took (it writes the logs that a run would), and the memory of the process. Run by
+// parameter with 9 reports; prints a JSON line after every 1000 trials: seconds and CPU seconds since the last one, those of
+// them that the stand-in for the training took (it writes the logs that a run would), and the memory of the process. Run by
 // study_overhead.py.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <ctime>
 #include <fstream>
 
 #include "core/clock.h"
@@ -23,6 +24,16 @@ double resident_mb() {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
+struct Spent {
+  double seconds = 0, cpu = 0;
+  Spent operator-(const Spent& other) const { return {seconds - other.seconds, cpu - other.cpu}; }
+  Spent operator+(const Spent& other) const { return {seconds + other.seconds, cpu + other.cpu}; }
+};
+
+Spent now() {
+  return {monotonic_s(), static_cast<double>(std::clock()) / CLOCKS_PER_SEC};
+}
+
 double value(const FunctionExecutor::Values& values, int64_t epoch) {
   const double away = std::log10(values.at("optimizer.lr")) + 2;
   return 1 / (1 + away * away) * (1 - std::exp(-static_cast<double>(epoch)));
@@ -33,15 +44,15 @@ class TimedExecutor final : public Executor {
   TimedExecutor() { inner_.remembers = false; }  // the memory to be measured is the controller's
 
   void start(const Job& job) override {
-    const double begin = monotonic_s();
+    const Spent begin = now();
     inner_.start(job);
-    seconds += monotonic_s() - begin;
+    spent = spent + (now() - begin);
   }
   JobStatus poll(const Job& job) override { return inner_.poll(job); }
   void stop(const Job& job) override { inner_.stop(job); }
   std::optional<int> most_at_once(const Job& job) const override { return inner_.most_at_once(job); }
 
-  double seconds = 0;
+  Spent spent;
 
  private:
   FunctionExecutor inner_{value, 9};
@@ -58,18 +69,26 @@ void run(const fs::path& folder, int64_t trials, const std::string& search, cons
   const StudyPlan plan = read_study(request);
   StudyStore store = StudyStore::create(plan.folder / kStudyStore, {"s", plan.objectives, {}}, plan.space);
   TimedExecutor executor;
-  double last = monotonic_s(), trainings = 0;
+  Spent last = now(), trainings;
   int64_t next = 1000;
   const auto show = [&](const StudyView& view) {
     if (view.counts.all < next) return;
     next += 1000;
-    fmt::print("{{\"trials\": {}, \"seconds\": {:.4f}, \"trainings\": {:.4f}, \"memory_mb\": {:.1f}}}\n", view.counts.all,
-               monotonic_s() - last, executor.seconds - trainings, resident_mb());
+    const Spent all = now() - last, stand_in = executor.spent - trainings;
+    fmt::print(
+        "{{\"trials\": {}, \"seconds\": {:.4f}, \"cpu\": {:.4f}, \"trainings\": {:.4f}, \"trainings_cpu\": {:.4f}, "
+        "\"memory_mb\": {:.1f}}}\n",
+        view.counts.all, all.seconds, all.cpu, stand_in.seconds, stand_in.cpu, resident_mb());
     std::fflush(stdout);
-    last = monotonic_s();
-    trainings = executor.seconds;
+    last = now();
+    trainings = executor.spent;
   };
-  Controller(plan, store, executor, {.machine = {.cores = 1}, .show = show, .chatty = false, .pause_s = 0}).run();
+  ControllerOptions options;
+  options.machine.cores = 1;
+  options.show = show;
+  options.chatty = false;
+  options.pause_s = 0;
+  Controller(plan, store, executor, std::move(options)).run();
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ void add_attention(CLI::App& app, int& exit_code) {
       ->required();
   command->add_option("-o,--output", arguments->output, "folder for the pictures")->capture_default_str();
   command->add_option("--layer", arguments->layers, "an encoder layer, from 0, may be given again; default: the last")
-      ->check(CLI::NonNegativeNumber)
+      ->check(zero_or_more())
       ->allow_extra_args(false);
   command->add_option("--heads", arguments->heads, "mean, all, or numbers from 0: 0,2")->capture_default_str();
   command

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "apps/bench_model.h"
 #include "apps/data_asked.h"
@@ -56,24 +57,49 @@ DeviceFacts device_facts(const Experiment& experiment) {
   return facts;
 }
 
+// A network that is shown one class learns to say it, and no error would tell.
+void check_learnable(const DataFingerprint& data, const std::string& path) {
+  const auto shown = std::count_if(data.classes.begin(), data.classes.end(), [](const auto& one) { return one.pixels > 0; });
+  if (shown >= (data.multi_label ? 1 : 2)) return;
+  const auto only = std::find_if(data.classes.begin(), data.classes.end(), [](const auto& one) { return one.pixels > 0; });
+  const std::string what =
+      only == data.classes.end() ? "nothing is labelled" : fmt::format("nothing is labelled but '{}'", printable(only->name));
+  if (data.looked_at < data.samples)
+    return log_warn("{}: in the {} training samples looked at {}", printable(path), data.looked_at, what);
+  fail_usage(
+      "{}: in all {} training samples {}: there is nothing to learn; `tessera data browse` shows them, and what masks mean "
+      "data.labels says (docs/data.md)",
+      printable(path), data.samples, what);
+}
+
+// How the values of the masks were read, and what else they may mean.
+std::string say_labels(const LabelAdvice& labels) {
+  if (labels.reading.empty()) return "";
+  std::string text = "Masks: " + labels.reading;
+  for (const std::string& other : labels.others) text += "; " + other;
+  return text;
+}
+
 // Where and what the data are: everything that is set beside the defaults.
-std::vector<Choice> data_choices(const DataConfig& config, const std::string& name) {
+std::vector<CommentedValue> data_choices(const DataAdvice& advice, const std::string& name) {
   constexpr std::array kChosenLater = {"data.train.transforms", "data.val.transforms", "data.normalize.", "data.sampler",
                                        "data.balance."};
   Experiment experiment, defaults;
-  experiment.data = config;
+  experiment.data = advice.config;
+  std::string labels = say_labels(advice.labels);
   make_data_places_absolute(experiment);
   std::map<std::string, std::string> before;
   for (const SchemaLine& line : experiment_lines(defaults)) before[line.key] = line.value;
-  std::vector<Choice> choices;
+  std::vector<CommentedValue> choices;
   if (!name.empty()) choices.push_back({"run.name", name, "the folder's own"});
   for (const SchemaLine& line : experiment_lines(experiment)) {
     const bool later =
         std::any_of(kChosenLater.begin(), kChosenLater.end(), [&](const char* key) { return line.key.starts_with(key); });
     if (line.is_group || !line.key.starts_with("data.") || later || !line.alias_of.empty()) continue;
-    if (line.key == "data.path" || line.key == "data.type" || line.value != before[line.key])
-      choices.push_back(
-          {line.key, line.value, line.key == "data.type" ? "as the files are, `tessera data check` says more" : ""});
+    if (line.key != "data.path" && line.key != "data.type" && line.value == before[line.key]) continue;
+    CommentedValue& choice = choices.emplace_back(CommentedValue{line.key, line.value, ""});
+    if (line.key == "data.type") choice.reason = "as the files are, `tessera data check` says more";
+    if (line.key == "data.classes" || line.key.starts_with("data.labels.")) choice.reason = std::exchange(labels, "");
   }
   return choices;
 }
@@ -114,6 +140,23 @@ double step_seconds(Experiment experiment, const Dataset& data) {
   return seconds / static_cast<double>(timed);
 }
 
+// Makes the choices alone the experiment that was asked for: with what the config and the words beside it say.
+void keep_given(std::vector<CommentedValue>& choices, Experiment asked, const fs::path& config) {
+  if (asked.run.name == config.stem().string()) asked.run.name.clear();  // the new one has a name of its own
+  Experiment alone = read_experiment(parse_config(commented_config(choices), "recipe auto"));
+  make_data_places_absolute(asked);
+  make_data_places_absolute(alone);
+  std::map<std::string, std::string> chosen;
+  for (const SchemaLine& line : experiment_lines(alone)) chosen[line.key] = line.value;
+  for (const SchemaLine& line : experiment_lines(asked)) {
+    if (line.is_group || !line.alias_of.empty() || chosen[line.key] == line.value) continue;
+    auto found = std::find_if(choices.begin(), choices.end(), [&](const CommentedValue& one) { return one.key == line.key; });
+    if (found == choices.end()) found = choices.insert(choices.end(), {line.key, "", ""});
+    found->value = line.value;
+    found->reason = "as given, or follows from what is";
+  }
+}
+
 std::string header(const DataFingerprint& data, const DeviceFacts& device, const std::string& path) {
   std::string text = fmt::format(
       "# Made by `tessera recipe auto` for {} on {}.\n# {} training samples, {} looked at: {} x {} pixels in the middle ({} x "
@@ -145,14 +188,16 @@ AutoConfig make_auto_config(const ConfigArguments& given, double minutes) {
   const ConfigArguments arguments = without_recipe(given);
   const AskedData asked(arguments);
   const int threads = loader_threads(asked.experiment.data.threads, 1);
-  const DataAdvice advice = advise_data(asked.experiment, asked.names_given, threads);
+  const bool open_classes = !asked.own_config && !asked.names_given;  // the rarest may show in one mask of all
+  const DataAdvice advice = advise_data(asked.experiment, asked.names_given, threads, /*all_masks=*/open_classes);
   if (!advice.labels.mistake.empty()) fail_usage("{}: {}", asked.experiment.data.path, advice.labels.mistake);
   const DatasetPtr data = make_dataset(advice.config, Split::kTrain);
   const DataFingerprint fingerprint = fingerprint_of(*data, kSamplesLookedAt, asked.experiment.train.seed, threads);
+  check_learnable(fingerprint, advice.config.path);
   const DeviceFacts device = device_facts(asked.experiment);
   const std::string name = arguments.file().empty() ? run_name_for(advice.config.path) : "";
-  std::vector<Choice> choices = data_choices(advice.config, name);
-  const std::vector<Choice> chosen = choose_recipe(fingerprint, device);
+  std::vector<CommentedValue> choices = data_choices(advice, name);
+  const std::vector<CommentedValue> chosen = choose_recipe(fingerprint, device);
   choices.insert(choices.end(), chosen.begin(), chosen.end());
 
   std::vector<std::string> words = arguments.overrides();
@@ -164,8 +209,9 @@ AutoConfig make_auto_config(const ConfigArguments& given, double minutes) {
   const Experiment untimed = experiment_of(commented_config(choices));
   const double seconds = step_seconds(untimed, *data);
   choices.push_back(choose_duration(fingerprint, untimed.train.batch_size, seconds, 60 * minutes));
-  const std::string text = header(fingerprint, device, advice.config.path) + commented_config(choices);
-  return {text, experiment_of(text)};
+  const Experiment experiment = experiment_of(commented_config(choices));
+  keep_given(choices, experiment, arguments.file());
+  return {header(fingerprint, device, advice.config.path) + commented_config(choices), experiment};
 }
 
 Experiment load_auto(const ConfigArguments& arguments, bool resume) {

@@ -181,8 +181,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   CLI::App* step = command->add_subcommand("step", "time of a training step on one fixed batch, as JSON");
   arguments->model.add_to(*step);
-  step->add_option("--steps", arguments->steps, "steps to time")->capture_default_str()->check(CLI::PositiveNumber);
-  step->add_option("--warmup", arguments->warmup, "steps before")->capture_default_str()->check(CLI::NonNegativeNumber);
+  step->add_option("--steps", arguments->steps, "steps to time")->capture_default_str()->check(above_zero());
+  step->add_option("--warmup", arguments->warmup, "steps before")->capture_default_str()->check(zero_or_more());
   step->add_option("--dump", arguments->dump, "write the initial weights and the batch to this safetensors file");
   step->add_flag("--profile", arguments->profile, "also where the time of a step goes: kernels of a GPU, operations on a CPU");
   step->add_flag(

@@ -156,7 +156,7 @@ void add_bench_data(CLI::App& bench) {
   auto arguments = std::make_shared<DataArguments>();
   CLI::App* data = bench.add_subcommand("data", "how fast training data is loaded, and where the time goes");
   arguments->config.add_to(*data);
-  data->add_option("--images", arguments->images, "to load at least")->capture_default_str()->check(CLI::PositiveNumber);
+  data->add_option("--images", arguments->images, "to load at least")->capture_default_str()->check(above_zero());
   data->add_option("--dump", arguments->dump, "write the images of the first batch into this folder, as PNG");
   data->add_flag("--json", arguments->as_json, "as JSON");
   data->callback([arguments] {

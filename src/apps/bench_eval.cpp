@@ -161,8 +161,8 @@ void add_bench_eval(CLI::App& bench) {
   auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command = bench.add_subcommand("eval", "images a second of prediction and counting, as JSON");
   arguments->model.add_to(*command);
-  command->add_option("--rounds", arguments->rounds, "batches to time")->capture_default_str()->check(CLI::PositiveNumber);
-  command->add_option("--warmup", arguments->warmup, "batches before")->capture_default_str()->check(CLI::NonNegativeNumber);
+  command->add_option("--rounds", arguments->rounds, "batches to time")->capture_default_str()->check(above_zero());
+  command->add_option("--warmup", arguments->warmup, "batches before")->capture_default_str()->check(zero_or_more());
   command->add_option("--dump", arguments->dump, "write the weights and the batch to this safetensors file");
   arguments->turns.add_to(*command);
   command->add_flag("--profile", arguments->profile, "also where the time goes: kernels of a GPU, operations on a CPU");

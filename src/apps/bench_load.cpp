@@ -81,7 +81,7 @@ void add_bench_load(CLI::App& bench) {
   auto arguments = std::make_shared<LoadArguments>();
   CLI::App* load = bench.add_subcommand("load", "time of loading a weight file, beside reading it, in turns, as JSON");
   load->add_option("file", arguments->file, "weight file")->required()->check(CLI::ExistingFile);
-  load->add_option("--rounds", arguments->rounds, "of each")->capture_default_str()->check(CLI::PositiveNumber);
+  load->add_option("--rounds", arguments->rounds, "of each")->capture_default_str()->check(above_zero());
   load->add_flag("--cold", arguments->cold, "send the file out of the system's cache before each");
   load->callback([arguments] { bench_load(*arguments); });
 }

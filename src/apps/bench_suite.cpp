@@ -108,19 +108,19 @@ void add_bench_suite(CLI::App& bench, int& exit_code) {
       "suite", "a suite's models on so many devices: latency, TFLOP/s, parameters, memory beside published figures");
   command->add_option("file", arguments->file, "a suite's file, or a built-in one: suites/unet_coco")->required();
   command->add_option("words", arguments->words, "values to set over the suite's: key=value ...")->option_text("key=value ...");
-  command->add_option("--num-hosts", arguments->num_hosts, "hosts")->capture_default_str()->check(CLI::PositiveNumber);
+  command->add_option("--num-hosts", arguments->num_hosts, "hosts")->capture_default_str()->check(above_zero());
   command->add_option("--num-devices-per-host", arguments->devices_per_host, "ranks on each, one per device")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--hosts", arguments->hosts,
                       "over ssh: a:8,b:8; without it several hosts are those of a Slurm allocation");
-  command->add_option("--case", arguments->one_case, "the case of another number of devices")->check(CLI::PositiveNumber);
+  command->add_option("--case", arguments->one_case, "the case of another number of devices")->check(above_zero());
   command->add_flag("--all", arguments->all, "every case, one after another");
-  command->add_option("--steps", arguments->steps, "steps to time")->capture_default_str()->check(CLI::PositiveNumber);
-  command->add_option("--warmup", arguments->warmup, "steps before")->capture_default_str()->check(CLI::NonNegativeNumber);
+  command->add_option("--steps", arguments->steps, "steps to time")->capture_default_str()->check(above_zero());
+  command->add_option("--warmup", arguments->warmup, "steps before")->capture_default_str()->check(zero_or_more());
   command->add_option("--timeout", arguments->timeout_s, "seconds after which a case has failed")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--out", arguments->out, "write the table to this file, values parted by tabs");
   command->callback([arguments, &exit_code] { exit_code = bench_suite(*arguments); });
 }

@@ -17,7 +17,7 @@ void BenchTurns::add_to(CLI::App& command) {
       .add_option("--turns", asked_,
                   "measure this often, each time when a line comes on standard input; `ready` on standard output says that it "
                   "may come")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
 }
 
 void BenchTurns::wait() const {

@@ -1,5 +1,7 @@
 #include "apps/command.h"
 
+#include <charconv>
+
 #include "config/builtin_configs.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -84,6 +86,30 @@ std::string config_help() {
     }
   }
   return text;
+}
+
+namespace {
+
+CLI::Validator number_from(double least, bool itself, const char* expected, const char* name) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool fine =
+            error == std::errc() && end == text.data() + text.size() && (value > least || (itself && value == least));
+        return fine ? std::string() : fmt::format("expected {}, got '{}'", expected, text);
+      },
+      name);
+}
+
+}  // namespace
+
+CLI::Validator above_zero() {
+  return number_from(0, false, "a number above 0", "POSITIVE");
+}
+
+CLI::Validator zero_or_more() {
+  return number_from(0, true, "0 or a number above it", "NONNEGATIVE");
 }
 
 }  // namespace tessera

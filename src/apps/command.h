@@ -52,6 +52,10 @@ struct ConfigArguments {
   Experiment load() const;                     // throws UsageError
 };
 
+// Checks of numbers on the command line; CLI11's own name the largest double where they complain.
+CLI::Validator above_zero();
+CLI::Validator zero_or_more();
+
 // The table of all config keys, for --help.
 std::string config_help();
 

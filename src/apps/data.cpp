@@ -110,12 +110,10 @@ void add_data(CLI::App& app, int& exit_code) {
     auto [sub, arguments] = add("browse", "a page to flip through: image, mask, overlay, and the sample after augmentation");
     sub->add_option("-o,--output", arguments->browse.output, "file to write; .png makes a picture, anything else HTML")
         ->capture_default_str();
-    sub->add_option("-n,--count", arguments->browse.count, "samples per split")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+    sub->add_option("-n,--count", arguments->browse.count, "samples per split")->capture_default_str()->check(above_zero());
     sub->add_option("--augmented", arguments->browse.augmented, "augmented versions per training sample")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->check(zero_or_more());
     sub->add_option("--class", arguments->browse.classes, "only samples that show this class; may be given several times");
     sub->callback([a = arguments] { browse(*a); });
   }

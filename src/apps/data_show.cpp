@@ -33,9 +33,7 @@ void add_data_show(CLI::App& data) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* sub = data.add_subcommand("show", "the columns of MDS shards and the values of their first samples");
   sub->add_option("place", arguments->place, "folder or URL with an index.json, or a folder of such")->required();
-  sub->add_option("-n,--count", arguments->samples, "samples to show of each")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  sub->add_option("-n,--count", arguments->samples, "samples to show of each")->capture_default_str()->check(zero_or_more());
   sub->callback([a = arguments] {
     for (const std::string& folder : mds_folders(a->place)) fmt::print("{}", mds_summary(*open_file_store(folder), a->samples));
   });

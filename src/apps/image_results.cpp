@@ -13,9 +13,9 @@
 #include "data/draw/legend.h"
 #include "data/draw/overlay.h"
 #include "infer/pictures.h"
-#include "infer/too_large.h"
 #include "report/region_files.h"
 #include "tensor/error_text.h"
+#include "tensor/too_large.h"
 #include "weights/formats/npz.h"
 
 namespace tessera {
@@ -100,7 +100,7 @@ ImageResults find_results(const Predictor& predictor, const ImageGroup& image, b
     return {make_with_kept_memory([&] { return to_label_map(maps[0]); }), {}};
   }
   // Probabilities need all scores of the image at once; classes alone do not.
-  const ImageScores scores = predictor.scores(image.converted(), image.max_value, team);
+  const ImageScores scores = predictor.scores(image, team);
   if (!team.leads()) return {};
   try {
     return {to_label_map(predictor.classes(scores, image.placements[0])), predictor.probabilities(scores, image.placements[0])};

@@ -9,10 +9,10 @@ namespace {
 void add_places(CLI::App& command, LaunchOptions& options) {
   command.add_option("--ranks-per-node", options.ranks_per_node, "ranks on each host; default: one per GPU, else 1")
       ->check(rank_count("--ranks-per-node"));
-  command.add_option("--world-size", options.world_size, "ranks in all [WORLD_SIZE]")->check(CLI::PositiveNumber);
+  command.add_option("--world-size", options.world_size, "ranks in all [WORLD_SIZE]")->check(above_zero());
   command.add_option("--nnodes", options.num_nodes, "number of hosts; default: world size / ranks per node [NNODES]")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--node-rank", options.node_rank, "which host this is, from 0 [NODE_RANK]")->check(CLI::NonNegativeNumber);
+      ->check(above_zero());
+  command.add_option("--node-rank", options.node_rank, "which host this is, from 0 [NODE_RANK]")->check(zero_or_more());
   command.add_option("--master-addr", options.master_addr, "name or address of host 0 [MASTER_ADDR]");
   command.add_option("--master-port", options.master_port, "port of host 0; default on one host: a free one [MASTER_PORT]")
       ->check(CLI::Range(1, 65535));
@@ -33,10 +33,10 @@ void add_faults(CLI::App& command, LaunchOptions& options) {
                      "with --restarts: go on without lost hosts as long as so many ranks are left");
   command.add_option("--hang-timeout", options.hang_timeout_s, "seconds without any progress that count as a hang; 0: never")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(zero_or_more());
   command.add_option("--start-timeout", options.start_timeout_s, "seconds in which all hosts must have come")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
 }
 
 void add_output(CLI::App& command, LaunchOptions& options) {

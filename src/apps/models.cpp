@@ -121,9 +121,9 @@ void add_models(CLI::App& app, int& exit_code) {
                                          "the models with their parameters and multiply-accumulates; `models show NAME` for "
                                          "one, layer by layer; `models pretrained` for public weights");
   const auto common = [&](CLI::App* at) {
-    at->add_option("--size", arguments->size, "side of the input")->capture_default_str()->check(CLI::PositiveNumber);
+    at->add_option("--size", arguments->size, "side of the input")->capture_default_str()->check(above_zero());
     at->add_option("--classes", arguments->classes, "classes (default: those of the config's data, else 150)")
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero());
     at->add_flag("--json", arguments->json, "print as JSON");
   };
   common(command);

@@ -27,9 +27,9 @@
 #include "data/sample.h"
 #include "data/transforms/make_pipeline.h"
 #include "infer/other_images.h"
-#include "infer/too_large.h"
 #include "storage/place_url.h"
 #include "storage/sent_folder.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {
@@ -188,11 +188,12 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
       return Loaded{.error = why + " while it was read"};
     }
   };
-  const auto find = [&](const Loaded& loaded, const ImageJob& job) -> std::optional<ImageResults> {
+  const auto find = [&](const ImageGroup& image, const WindowTeam& team,
+                        const std::string& name) -> std::optional<ImageResults> {
     try {
-      return find_results(predictor, loaded.image, arguments.results.probabilities);
+      return find_results(predictor, image, arguments.results.probabilities, team);
     } catch (const TooLarge& e) {
-      log_error("{}: {}", printable(job.name.string()), e.what());
+      log_error("{}: {}", printable(name), e.what());
       return std::nullopt;
     }
   };
@@ -220,7 +221,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
       shared.add(loaded.image);
       shared_own = std::move(loaded);
     } else {
-      const std::optional<ImageResults> results = find(loaded, jobs[i]);
+      const std::optional<ImageResults> results = find(loaded.image, {}, jobs[i].name.string());
       loaded.image = {};  // only its picture may still be wanted
       if (results) {
         writer.write(jobs[i], loaded.original.get(), *results);
@@ -233,9 +234,14 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     if (bar && !shared_own) bar->update(static_cast<int64_t>(i + 1));
   }
   while (const std::optional<SharedImages::Turn> turn = shared.next()) {
-    const ImageResults results = find_results(predictor, turn->images, arguments.results.probabilities, turn->team);
+    if (!turn->has_part()) continue;
+    const std::optional<ImageResults> results = find(turn->images, turn->team, jobs.empty() ? "" : jobs.back().name.string());
     if (!turn->team.leads()) continue;
-    writer.write(jobs.back(), shared_own->original.get(), results);
+    if (results) {
+      writer.write(jobs.back(), shared_own->original.get(), *results);
+    } else {
+      ++failed;
+    }
     if (bar) bar->update(std::ssize(jobs));
   }
   writer.finish(world.control);
@@ -282,7 +288,7 @@ void add_predict(CLI::App& app, int& exit_code) {
   command
       ->add_option("--simplify", arguments->results.simplify,
                    "corners of polygons that lie within so many pixels of a straight line are left out; 0: exact")
-      ->check(CLI::NonNegativeNumber)
+      ->check(zero_or_more())
       ->option_text("PIXELS");
   command->add_flag("--probabilities", arguments->results.probabilities,
                     "also class probabilities: NAME_probabilities.npy, float32 (classes, height, width)");

@@ -15,6 +15,10 @@ namespace {
 
 void list_recipes() {
   for (const EmbeddedFile* recipe : builtin_recipes()) fmt::print("{:<8} {}\n", recipe_name(*recipe), summary_of(*recipe));
+  fmt::print(
+      "{:<8} Made for your images and this device: `tessera recipe auto data.path=FOLDER` writes it, with a reason for each "
+      "value.\n",
+      "auto");
 }
 
 std::map<std::string, std::string> values_by_key(const Node& config) {
@@ -86,7 +90,7 @@ void add_recipe(CLI::App& app, int& exit_code) {
       "auto", "look at a folder of images and at this device, and write a config for them, each choice with its reason");
   made->add_to(*automatic);
   automatic->add_option("-o,--output", *output, "the config's file; default: it is printed")->option_text("FILE");
-  automatic->add_option("--minutes", *minutes, "that training may take on this device (60)")->check(CLI::PositiveNumber);
+  automatic->add_option("--minutes", *minutes, "that training may take on this device (60)")->check(above_zero());
   automatic->callback([=] {
     const std::string text = make_auto_config(*made, *minutes).text;
     if (output->empty()) {

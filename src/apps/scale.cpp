@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "apps/chart_picture.h"
 #include "apps/command.h"
+#include "apps/study_folder.h"
 #include "core/error.h"
 #include "core/file_lock.h"
 #include "core/files.h"
@@ -11,6 +13,7 @@
 #include "core/printable.h"
 #include "core/signals.h"
 #include "core/split.h"
+#include "data/decode/png_writer.h"
 #include "nn/model.h"
 #include "study/executor/slurm_executor.h"
 #include "study/scale/follow_trials.h"
@@ -110,7 +113,7 @@ ScaleFile ScaleArguments::study() const {
   if (at_once > 0) scale.at_once = at_once;
   if (target) scale.target = target;
   put(scale.name, name);
-  put(scale.prices, prices);
+  if (!prices.empty()) file.prices = read_prices(prices_file(prices));
   apply_executor(*this, file.executor);
   return file;
 }
@@ -151,20 +154,21 @@ int scale(const ScaleArguments& arguments) {
   const fs::path folder =
       fs::absolute(arguments.folder.empty() ? fs::path("studies") / config.name : fs::path(arguments.folder));
   const std::vector<PlannedTraining> planned = plan_scale(config, folder, check_model);
-  const std::optional<Prices> prices = config.prices.empty() ? std::nullopt : std::optional(read_prices(config.prices));
+  refuse_other_study(folder, kStudyStore, "tessera tune");
   make_folders(folder);
   FileLock lock(folder / "lock", "");
   if (!arguments.show && !lock.try_lock())
     fail("{} is followed by {} already; end that one first", printable(folder.string()), lock.holder());
-  ScaleState state(folder / "study.json");
+  ScaleState state(folder / kScaleState);
   std::vector<ScaleTrial> asked;
   for (const PlannedTraining& training : planned) asked.push_back(training.trial);
   state.take(asked);
   if (arguments.retry_failed) state.forgive();
   const auto write = [&] {
     const std::vector<ScaleOutcome> outcomes = scale_outcomes(planned, state, folder);
-    ScaleTable table = scale_table(outcomes, config.target, prices);
+    ScaleTable table = scale_table(outcomes, config.target, study.prices);
     write_scale_files(folder, table, outcomes, config);
+    write_file(folder / "scale.png", encode_png(chart_picture(scale_charts(table, config.scaling))));
     return table;
   };
   if (arguments.dry_run) {
@@ -212,8 +216,9 @@ void add_slurm(CLI::App& command, ScaleArguments& arguments) {
   command.add_option("--mem", arguments.memory, "Slurm: memory of a node, as 64G");
   command.add_option("--save-seconds", arguments.save_s,
                      "Slurm: seconds before the limit at which a training saves; default: 120");
-  command.add_option("--sbatch", arguments.sbatch,
-                     "Slurm: a further option of sbatch, as --sbatch=--qos=long; may be given again");
+  command
+      .add_option("--sbatch", arguments.sbatch, "Slurm: a further option of sbatch, as --sbatch=--qos=long; may be given again")
+      ->allow_extra_args(false);
 }
 
 }  // namespace
@@ -223,30 +228,35 @@ void add_scale(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "scale", "train on several numbers of ranks, here, over ssh or on Slurm: speed-up, efficiency, result, cost");
   arguments->config.add_to(*command);
-  command->add_option("--ranks", arguments->ranks, "numbers of ranks: 1,2,4,8")->delimiter(',');
-  command->add_option("--modes", arguments->modes, "none, dp, ddp, zero1, several by commas")->delimiter(',');
+  command->add_option("--ranks", arguments->ranks, "numbers of ranks: 1,2,4,8")->delimiter(',')->allow_extra_args(false);
+  command->add_option("--modes", arguments->modes, "none, dp, ddp, zero1, several by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       ->add_option("--models", arguments->models,
                    "models in place of the config's, by commas: names, or those of configs/base/models")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--strong", arguments->strong, "the batch stays the same (the default)");
   command->add_flag("--weak", arguments->weak, "train.batch_size is for one rank and grows with them, and the rate with it");
-  command->add_option("--repeat", arguments->repeat, "trainings of each kind, with seeds of their own")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--repeat", arguments->repeat, "trainings of each kind, with seeds of their own")->check(above_zero());
   command->add_option("--target", arguments->target, "value of checkpoint.best_metric whose time and cost are told");
-  command->add_option("--prices", arguments->prices, "file with prices of devices, for costs");
+  command->add_option("--prices", arguments->prices, "file with what devices cost for an hour: docs/studies.md");
   command->add_option("--name", arguments->name, "of the study; default: that of CONFIG");
   command->add_option("--folder", arguments->folder, "where it lies; default: studies/NAME");
   command
       ->add_option("--submit", arguments->submit,
                    "local: this machine, one training at a time (the default); ssh: --hosts; slurm")
       ->check(CLI::IsMember({"local", "ssh", "slurm"}));
-  command->add_option("--hosts", arguments->hosts, "ssh: hosts and the ranks that each takes, node1:4,node2:4")->delimiter(',');
+  command->add_option("--hosts", arguments->hosts, "ssh: hosts and the ranks that each takes, node1:4,node2:4")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_slurm(*command, *arguments);
-  command->add_option("--setup", arguments->setup,
-                      "a line of the job's script before the command, as 'module load cuda'; may be given again");
-  command->add_option("--at-once", arguments->at_once, "trainings at a time; default: one, on Slurm all")
-      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--setup", arguments->setup,
+                   "a line of the job's script before the command, as 'module load cuda'; may be given again")
+      ->allow_extra_args(false);
+  command->add_option("--at-once", arguments->at_once, "trainings at a time; default: one, on Slurm all")->check(above_zero());
   command->add_flag("--dry-run", arguments->dry_run,
                     "check everything and write the batch scripts, for you to read or to submit");
   command->add_flag("--retry-failed", arguments->retry_failed,
@@ -256,7 +266,8 @@ void add_scale(CLI::App& app, int& exit_code) {
   command->footer(
       "CONFIG is an experiment's, or a study's file with `config:`, `ranks:`, ... (docs/scaling.md). The study lies in one "
       "folder: "
-      "runs/, jobs/, study.json,\nscale.csv, scale.json, scale.svg, scale.html. Started again, the same command finds its jobs "
+      "runs/, jobs/, study.json,\nscale.csv, scale.json, scale.svg, scale.png, scale.html. Started again, the same command "
+      "finds its jobs "
       "and "
       "goes on; with more ranks it adds to the study.");
   command->callback([arguments, &exit_code] { exit_code = scale(*arguments); });

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/printable.h"
 #include "study/page/study_page.h"
+#include "study/scale/scale_state.h"
 #include "study/schedule/copies.h"
 #include "study/schedule/schedule_context.h"
 #include "study/search/earlier_trials.h"
@@ -53,17 +54,26 @@ std::unique_ptr<FileLock> claim_study(const fs::path& folder) {
   return lock;
 }
 
+void refuse_other_study(const fs::path& folder, const char* file, const char* command) {
+  std::error_code error;
+  if (!fs::exists(folder / file, error)) return;
+  fail_usage("{} holds a study of `{}` ({}); give this one another name (--name) or folder (--folder)",
+             printable(folder.string()), command, file);
+}
+
 StudyStore open_study(const StudyPlan& plan) {
+  refuse_other_study(plan.folder, kScaleState, "tessera scale");
   const fs::path file = plan.folder / kStudyStore;
-  if (fs::exists(file)) {
+  // Where there are jobs there was a study, and a file without one has lost it.
+  if (fs::exists(file) && (StudyStore::is_begun(file) || fs::exists(plan.folder / "jobs"))) {
     StudyStore store = StudyStore::open(file);
     const nlohmann::json was = store.info().attributes.value(kDefinition, nlohmann::json::object());
     const std::vector<std::string> different = changes(was, plan.definition);
     if (!different.empty())
       fail_usage(
-          "the study in {} was begun with another {}; give this one another name (--name) or folder, or say what it was "
-          "begun with. Budgets and resources may change",
-          printable(plan.folder.string()), fmt::join(different, ", another "));
+          "the study in {} was begun with other settings ({}); give this one another name (--name) or folder, or say what it "
+          "was begun with. Budgets, resources, prices and where trials run may change",
+          printable(plan.folder.string()), fmt::join(different, ", "));
     return store;
   }
   write_file(plan.folder / kStudyConfig,

@@ -15,6 +15,10 @@ namespace tessera {
 // Only one process at a time runs a study. Throws Error that says who does.
 std::unique_ptr<FileLock> claim_study(const std::filesystem::path& folder);
 
+// `tessera tune` and `tessera scale` call their studies alike where nobody names them. Throws UsageError where the folder has
+// the file of the other command.
+void refuse_other_study(const std::filesystem::path& folder, const char* file, const char* command);
+
 // The study of the plan: begun now, or gone on with. Throws UsageError where another one, or one of other settings, lies there.
 StudyStore open_study(const StudyPlan& plan);
 

@@ -55,7 +55,7 @@ std::string head(const StudyView& view) {
   add(counts.failed, "failed");
   text += "  " + format_seconds(view.seconds);
   if (view.seconds_left > 0) text += fmt::format(" ({} left)", format_seconds(view.seconds_left));
-  if (view.cost > 0) text += fmt::format("  cost {:.2f}", view.cost);
+  if (!view.currency.empty()) text += fmt::format("  {:.2f} {}", view.cost, view.currency);
   if (view.cost_left > 0) text += fmt::format(" ({:.2f} left)", view.cost_left);
   return text;
 }

@@ -18,13 +18,14 @@ StudyView view() {
       .trials = 20,
       .seconds = 600,
       .seconds_left = 3000,
-      .cost = 1.5};
+      .cost = 1.5,
+      .currency = "EUR"};
 }
 
 TEST(StudyScreen, ShowsHowFarItIsTheBestAndWhatRuns) {
   const std::vector<std::string> lines = study_lines(view(), 200);
   ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(lines[0], "study cells  7/20 trials  2 running  4 complete  1 failed  10:00 (50:00 left)  cost 1.50");
+  EXPECT_EQ(lines[0], "study cells  7/20 trials  2 running  4 complete  1 failed  10:00 (50:00 left)  1.50 EUR");
   EXPECT_EQ(lines[1], "best mean_iou 0.4375: trial 3, optimizer.lr=0.01");
   EXPECT_EQ(lines[3], "     5       2/3 ep    25 %      0.3750      1:05  optimizer.lr=0.02");
   EXPECT_EQ(lines[4], "     6     0/end ep     0 %                   0 s  (waits) optimizer.lr=0.03");

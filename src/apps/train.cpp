@@ -1,11 +1,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "apps/auto_config.h"
 #include "apps/command.h"
+#include "apps/kept_data.h"
 #include "apps/ranks.h"
 #include "apps/requeue.h"
 #include "config/data_places.h"
@@ -17,6 +17,7 @@
 #include "core/time_span.h"
 #include "infer/eval_metrics.h"
 #include "infer/trained_model.h"
+#include "launch/cluster/rank_environment.h"
 #include "nn/model.h"
 #include "train/run.h"
 
@@ -40,12 +41,12 @@ struct TrainArguments {
   }
 
   Experiment load_automatic(const std::vector<std::string>& overrides) const {
-    const char* world = std::getenv("WORLD_SIZE");
-    if (ranks.ranks > 1 || ranks.devices.find(',') != std::string::npos || (world != nullptr && std::string(world) != "1"))
+    const auto spec = rank_from_environment();
+    const bool processes = ranks.parallel == "ddp" || ranks.parallel == "zero1" || (spec && spec->world_size > 1);
+    if (processes || ranks.ranks > 1 || ranks.devices.find(',') != std::string::npos)
       fail_usage(
-          "recipe=auto measures the device it is on, and ranks would not choose alike; write the choice down first: `tessera "
-          "recipe "
-          "auto ... -o auto.yaml`, and train with auto.yaml");
+          "recipe=auto measures the device it is on, and ranks would not choose alike; write the choice down first, on one "
+          "device: `tessera recipe auto ... -o auto.yaml`, then train with auto.yaml on as many as you like");
     return load_auto({.config = config.file().string(), .words = overrides}, resume);
   }
 
@@ -147,7 +148,7 @@ void add_train(CLI::App& app, int& exit_code) {
           "--profile", arguments->profile_steps,
           "record so many steps, after the first ones: where their time went, what to set, and a trace for Perfetto or "
           "TensorBoard are then in RUN/profile")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->option_text("STEPS");
   command->add_option("--timeline", arguments->timeline,
                       "write what every rank computed, reduced and waited for as a Chrome trace to this file");
@@ -165,6 +166,7 @@ void add_train(CLI::App& app, int& exit_code) {
     if (arguments->all) fail_usage("--all is for --dry-run");
     arguments->ranks.logs_in = run_folder(experiment);
     arguments->ranks.log_access = run_access(experiment.run, arguments->ranks.logs_in);
+    const std::optional<RunData> data = kept_run_data(experiment);
     run_on_ranks(arguments->ranks, experiment, identity, [&](World& world, const std::string& device) {
       const RunResult result = run_training(experiment,
                                             {.resume = arguments->resume,
@@ -175,7 +177,8 @@ void add_train(CLI::App& app, int& exit_code) {
                                              .timeline = arguments->timeline,
                                              .stop_at = arguments->stop(),
                                              .ends_at_s = arguments->end(begin_s),
-                                             .profile_steps = arguments->profile_steps},
+                                             .profile_steps = arguments->profile_steps,
+                                             .data = data},
                                             world);
       const bool again = result.end == RunEnd::kTimeLimit || (result.signal != 0 && exit_code_of(result.signal) == kExitAgain);
       if (again) exit_code = kExitAgain;

@@ -13,9 +13,11 @@
 #include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/suggest.h"
+#include "infer/eval_metrics.h"
 #include "launch/node/affinity.h"
 #include "nn/model.h"
 #include "study/controller/controller.h"
+#include "study/controller/trial_values.h"
 #include "study/pareto.h"
 #include "tensor/device.h"
 
@@ -27,7 +29,7 @@ constexpr const char* kStopFile = "stop";  // `tessera tune stop` leaves it
 
 struct TuneArguments {
   std::vector<std::string> words, vary, settings, objectives;
-  std::string name, folder, search, scheduler, time;
+  std::string name, folder, search, scheduler, time, prices;
   std::optional<int64_t> trials, at_once, seed;
 
   StudyRequest request() const {
@@ -57,6 +59,7 @@ struct TuneArguments {
     set("scheduler", scheduler);
     set("budget.trials", number(trials));
     set("budget.time", time);
+    set("prices", prices.empty() ? "" : "'" + fs::absolute(prices).string() + "'");
     set("resources.at_once", number(at_once));
     set("seed", number(seed));
     if (!objectives.empty()) set("objectives", fmt::format("['{}']", fmt::join(objectives, "', '")));
@@ -146,6 +149,18 @@ void check_model(const Experiment& experiment) {
     fail_usage("model.name: there is no model '{}'{}", experiment.model.name, did_you_mean(experiment.model.name, names));
 }
 
+// As far as it is known without the data: metrics of one class wait for the first evaluation.
+void check_objectives(const std::vector<Objective>& objectives, const EvalConfig& eval) {
+  std::vector<std::string> known = mean_metric_names(eval);
+  for (std::string& fact : training_facts()) known.push_back(std::move(fact));
+  for (const Objective& objective : objectives) {
+    const std::string& name = objective.metric;
+    if (name.find('/') == std::string::npos && std::find(known.begin(), known.end(), name) == known.end())
+      fail_usage("objectives: there is no metric '{}'{}; there are {}, and those of one class, as iou/NAME", name,
+                 did_you_mean(name, known), fmt::join(known, ", "));
+  }
+}
+
 Machine this_machine(const StudyPlan& plan) {
   const CpuBudget budget = cpu_budget();
   Machine machine{.cores = std::max(1, std::min(static_cast<int>(allowed_cores().size()), budget.cpus())),
@@ -181,13 +196,16 @@ void print_front(const std::vector<Trial>& trials, const StudyPlan& plan) {
 
 void print_result(const StudyStore& store, const StudyPlan& plan, const StudyEnd& end) {
   int64_t complete = 0, stopped = 0, failed = 0;
+  double cost = 0;
   const std::vector<Trial> trials = store.load();
   for (const Trial& trial : trials) {
     complete += trial.state == TrialState::kComplete;
     stopped += trial.state == TrialState::kStopped;
     failed += trial.state == TrialState::kFailed;
+    cost += trial_run_of(trial.attributes).cost;
   }
   fmt::print("trials   {}: {} complete, {} stopped, {} failed\n", trials.size(), complete, stopped, failed);
+  if (plan.prices) fmt::print("cost     {:.2f} {}\n", cost, plan.prices->currency);
   fmt::print("ended    {}\n", end.text);
   if (const std::optional<Trial> best = best_trial(store)) {
     fmt::print("best     trial {}", best->number);
@@ -201,7 +219,12 @@ void print_result(const StudyStore& store, const StudyPlan& plan, const StudyEnd
 }
 
 int run_study(const StudyRequest& request) {
-  const StudyPlan plan = read_study(request, check_model);
+  EvalConfig eval;
+  const StudyPlan plan = read_study(request, [&](const Experiment& experiment) {
+    check_model(experiment);
+    eval = experiment.eval;
+  });
+  check_objectives(plan.objectives, eval);
   make_folders(plan.folder);
   const auto lock = claim_study(plan.folder);
   StudyStore store = open_study(plan);
@@ -234,7 +257,8 @@ int run_study(const StudyRequest& request) {
 
 std::string settings_help() {
   StudySettings settings;
-  std::string text = "A study's file has a `space:`, and may have config, set, points, search, scheduler, executor and\n";
+  std::string text =
+      "A study's file has a `space:`, and may have config, set, points, search, scheduler, executor, prices and\n";
   for (const SchemaLine& line : ConfigWriter::lines(settings)) {
     if (line.is_group) continue;
     text += fmt::format("  {}: {}\n      {} ({}{})\n", line.key, line.value, line.help, line.type,
@@ -255,21 +279,25 @@ void add_tune(CLI::App& app, int& exit_code) {
   command
       ->add_option("--vary", arguments->vary,
                    "what to vary, once or more: optimizer.lr=log:1e-4:1e-1, model.name=unet,fcn_r50, train.seed=grid:1,2,3")
-      ->option_text("KEY=VALUES");
-  command->add_option("--trials", arguments->trials, "how many trials at most")->check(CLI::PositiveNumber);
+      ->option_text("KEY=VALUES")
+      ->allow_extra_args(false);
+  command->add_option("--trials", arguments->trials, "how many trials at most")->check(above_zero());
   command->add_option("--time", arguments->time, "how long at most: 90min, 8h, 2d");
+  command->add_option("--prices", arguments->prices, "file with what devices cost for an hour: docs/studies.md");
   command->add_option("--search", arguments->search, "random (default), grid, sobol, ...: docs/studies.md");
   command->add_option("--scheduler", arguments->scheduler,
                       "none (default), asha, hyperband, median, '{type: asha, grace: 2}', ...");
-  command->add_option("--objective", arguments->objectives,
-                      "mean_iou (default), 'minimize seconds', ...; several: a Pareto front");
+  command
+      ->add_option("--objective", arguments->objectives, "mean_iou (default), 'minimize seconds', ...; several: a Pareto front")
+      ->allow_extra_args(false);
   command->add_option("--at-once", arguments->at_once, "trials at the same time; default: what the machine has room for")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--seed", arguments->seed, "of the search");
   command->add_option("--name", arguments->name, "of the study; default: the file's name");
   command->add_option("--folder", arguments->folder, "where it lies; default: studies/NAME");
   command->add_option("--set", arguments->settings, "any other value of a study's file: budget.patience=20")
-      ->option_text("KEY=VALUE");
+      ->option_text("KEY=VALUE")
+      ->allow_extra_args(false);
   command->require_subcommand(0, 1);
   command->footer([] { return settings_help(); });
   add_tune_lr(*command);

@@ -116,6 +116,8 @@ void print_range(const LrRangeCurve& range, const std::string& output) {
 
 void test_rates(const LrArguments& arguments) {
   const LrSweep& sweep = arguments.sweep;
+  TSR_CHECK_USAGE(!arguments.config.file().empty() || !arguments.config.overrides().empty(),
+                  "what is to be trained? expected a config: tessera tune lr demo");
   TSR_CHECK_USAGE(sweep.low > 0 && sweep.high > sweep.low && std::isfinite(sweep.high),
                   "--low {} and --high {}: expected two rates above 0, the higher one second", sweep.low, sweep.high);
   const bool as_svg = fs::path(arguments.output).extension() == ".svg";

@@ -81,5 +81,12 @@ TEST(BuiltinConfigs, AnUnknownNameGetsTheNearestOne) {
   EXPECT_CONTAINS(file, "No such file");
 }
 
+// The folder of the data, where it was meant to be data.path.
+TEST(BuiltinConfigs, AFolderIsNoConfig) {
+  const TempFolder folder;
+  const std::string said = message_of<UsageError>([&] { load_experiment(folder.path()); });
+  EXPECT_CONTAINS(said, "is a folder, where a config is expected; if it holds the data, say data.path=");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -141,7 +141,10 @@ ConfigSource source_of(const fs::path& given) {
   if (is_file_or_pipe(given)) return {given};
   if (const EmbeddedFile* builtin = find_builtin_config(given.string())) return {{}, builtin};
   std::error_code error;
-  if (fs::exists(given, error)) return {given};  // a folder: reading it says what is wrong
+  if (fs::is_directory(given, error))
+    fail_usage("{} is a folder, where a config is expected; if it holds the data, say data.path={}", given.string(),
+               given.string());
+  if (fs::exists(given, error)) return {given};  // reading it says what is wrong
   const std::vector<std::string> words = builtin_config_words();
   fail_usage(
       "no config '{}': No such file or directory, and no built-in config of that name{}; `tessera config list` lists them",

@@ -3,12 +3,14 @@
 #include <torch/types.h>
 
 #include "core/error.h"
+#include "dist/multiply.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {
 
 double product(const at::Tensor& a, const at::Tensor& b) {
-  return a.to(at::kDouble).dot(b.to(at::kDouble)).item<double>();
+  return make_with_kept_memory([&] { return a.to(at::kDouble).dot(b.to(at::kDouble)).item<double>(); });
 }
 
 }  // namespace
@@ -21,12 +23,12 @@ void adasum(Communicator& communicator, at::Tensor gradients, const std::vector<
     const at::Tensor other = communicator.swap(gradients, peer);
     const bool first = communicator.rank() < peer;  // both compute the same, in the same order
     for (const auto& [offset, numel] : layers) {
-      at::Tensor own = gradients.narrow(0, offset, numel);
-      const at::Tensor theirs = other.narrow(0, offset, numel);
-      const at::Tensor a = first ? own : theirs, b = first ? theirs : own;
+      at::Tensor own = gradients.narrow(0, offset, numel), theirs = other.narrow(0, offset, numel);
+      at::Tensor a = first ? own : theirs, b = first ? theirs : own;
       const double dot = product(a, b), aa = product(a, a), bb = product(b, b);
-      const double share_a = aa > 0 ? 1 - dot / (2 * aa) : 1, share_b = bb > 0 ? 1 - dot / (2 * bb) : 1;
-      own.copy_(a * share_a + b * share_b);
+      multiply(a, aa > 0 ? 1 - dot / (2 * aa) : 1);
+      multiply(b, bb > 0 ? 1 - dot / (2 * bb) : 1);
+      own.add_(theirs);
     }
   }
 }

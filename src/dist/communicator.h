@@ -54,7 +54,8 @@ class Communicator {
   int size() const { return size_; }
   bool alone() const { return size_ == 1; }
 
-  // In place, over all ranks. Tensors must be contiguous and of one shape and type on all ranks.
+  // In place, over all ranks. Tensors must be contiguous and of one shape and type on all ranks. What a collective needs of
+  // memory it takes before it begins, from what libtorch keeps if need be: a rank without it would leave the others waiting.
   void sum(at::Tensor tensor);
   void max(at::Tensor tensor);
   void broadcast(at::Tensor tensor, int root = 0);
@@ -73,6 +74,9 @@ class Communicator {
   void receive(at::Tensor tensor, int from);
 
   void barrier();
+
+  // Ends what a GPU is at, and what is begun from then on is PeerLost. Of a backend for GPUs; may be called on another thread.
+  void abort();
 
   // Ends what is under way, which whoever waits for this rank in it learns as PeerLost; then goes on with new connections.
   // abort: what a GPU is at would not end by itself.

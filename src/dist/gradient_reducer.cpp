@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/rank_status.h"
 #include "dist/adasum.h"
+#include "dist/multiply.h"
 
 namespace tessera {
 namespace {
@@ -118,7 +119,7 @@ void GradientReducer::receive(Bucket& bucket) {
   bucket.packed.reset();
   // A sum of mean gradients, as Horovod's Sum gives, is the gradient of the mean loss times the number of ranks.
   const double factor = config_.predivide * (config_.reduction == Reduction::kSum ? communicator_.size() : 1);
-  if (factor != 1) own.mul_(factor);
+  if (factor != 1) multiply(own, factor);
 }
 
 double GradientReducer::exchanging() const {
@@ -173,7 +174,7 @@ void GradientReducer::finish() {
   if (config_.reduction == Reduction::kAdasum && !communicator_.alone()) {
     std::vector<std::pair<int64_t, int64_t>> layers;
     for (const GradientPlace& place : places_) layers.emplace_back(place.offset, place.numel);
-    grads_.mul_(communicator_.size());  // each rank's own mean gradient
+    multiply(grads_, communicator_.size());  // each rank's own mean gradient
     adasum(communicator_, grads_, layers);
   }
   armed_ = interrupted_ = false;

@@ -1,5 +1,7 @@
 #include "dist/world.h"
 
+#include <torch/types.h>
+
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -16,6 +18,10 @@ BackendFactory nccl = nullptr;
 // lock: two groups whose first collectives come from two threads crash in it. Nobody reads that table here, so it is off,
 // before main, since the environment must not change while threads read it.
 const bool flight_recorder_off = setenv("TORCH_FR_BUFFER_SIZE", "0", 1) == 0;
+
+// The watchdog of connections between GPUs that finds an error sleeps four times as long, for the ranks to write that table
+// down, and then ends the process. What is left is time to find the word of a rank that gave up: Note [Meeting again].
+const bool watchdog_is_quick = setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "1000", 0) == 0;
 
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const RankSpec& spec,
                                             std::chrono::milliseconds timeout) {
@@ -60,17 +66,37 @@ bool World::wants_to_meet_again() const {
   return store_->check({again_key()});
 }
 
+void World::watch() {
+  watch_ = std::make_unique<MeetingWatch>([store = store_, key = again_key()] { return store->check({key}); },
+                                          [this] {
+                                            norms.abort();
+                                            gradients.abort();
+                                          });
+}
+
+void World::connect(at::Device device) {
+  if (!cuda_) return;
+  device_ = device;
+  for (Communicator* group : {&gradients, &norms}) group->sum(at::zeros({1}, device));
+  watch();
+}
+
 // Gradients last: their collectives are the only ones that may still be under way, and only end when both sides are at them or
 // one of them is closed.
-void World::meet_again() {
+void World::leave() {
   store_->set(again_key(), std::vector<uint8_t>{1});
+  watch_.reset();
   control.close(/*abort=*/false);
   norms.close(/*abort=*/cuda_);
   gradients.close(/*abort=*/cuda_);
+}
+
+void World::meet_again() {
   ++meetings_;
   control.reopen(make_backend("control", store_, spec, meetings_, false, timeout_));
   gradients.reopen(make_backend("gradients", store_, spec, meetings_, cuda_, timeout_));
   norms.reopen(make_backend("norms", store_, spec, meetings_, cuda_, timeout_));
+  if (device_) connect(*device_);
 }
 
 World::World() = default;

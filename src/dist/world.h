@@ -2,10 +2,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dist/communicator.h"
+#include "dist/meeting_watch.h"
 #include "dist/rank_spec.h"
 
 namespace c10d {
@@ -31,11 +33,19 @@ struct World {
   // that failed is no place to agree on anything. So it leaves word in the ranks' store and closes its connections: the others'
   // collectives fail, they find the word, close theirs in turn, and all make new ones. What was under way in the old ones is
   // lost; all begin the step again. A rank that just ended left no word.
+  //   On a GPU a collective is work like any other. Its connection comes with its first collective, which waits for all ranks
+  // without an end: so it is made beforehand. And whoever waits for the device waits for the other ranks too, also to give
+  // memory back: so each rank has a thread that looks for the word (MeetingWatch), and leaving comes before giving back.
+
+  // Collective, before the first step: makes the connections between GPUs.
+  void connect(at::Device device);
 
   // Whether a rank asked for it; to be asked after PeerLost.
   bool wants_to_meet_again() const;
-  // Collective: by the rank that cannot go on, and by all others once they know. No exchange of the old connections may be
-  // held.
+  // By the rank that cannot go on, and by all others once they know: leaves word and closes the connections. No exchange may be
+  // held. Waits for no rank, and behind it the device waits for none.
+  void leave();
+  // Collective, after `leave`: makes new connections.
   void meet_again();
 
   int rank() const { return spec.rank; }
@@ -45,11 +55,14 @@ struct World {
 
  private:
   std::string again_key() const;
+  void watch();
 
   bool cuda_ = false;
+  std::optional<at::Device> device_;  // of the connections that are there
   std::chrono::seconds timeout_{0};
   int meetings_ = 0;                       // after the first one
   c10::intrusive_ptr<c10d::Store> store_;  // the server of the store lives as long as rank 0's world
+  std::unique_ptr<MeetingWatch> watch_;    // of GPUs; ends before the connections do
 };
 
 // What has to be equal on all ranks, and what to call it when it is not: {"config", "3f2a..."}, {"build", "0.1.0

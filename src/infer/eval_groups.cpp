@@ -4,7 +4,7 @@
 
 #include "core/rank_status.h"
 #include "data/batch/image_tensor.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {

@@ -20,9 +20,14 @@ int half(int64_t length) {
 
 }  // namespace
 
-EvalConfig EvalLimits::within(EvalConfig eval, int64_t height, int64_t width) const {
+EvalConfig EvalLimits::passes_within(EvalConfig eval) const {
   eval.batch_size = std::min(eval.batch_size, images_);
   eval.window.batch = std::min(eval.window.batch, window_batch_);
+  return eval;
+}
+
+EvalConfig EvalLimits::within(EvalConfig eval, int64_t height, int64_t width) const {
+  eval = passes_within(std::move(eval));
   if (window_.height > 0 && height * width >= height_ * width_) {
     eval.window.size = window_;
     eval.window.stride = {0, 0};
@@ -31,7 +36,7 @@ EvalConfig EvalLimits::within(EvalConfig eval, int64_t height, int64_t width) co
   return eval;
 }
 
-bool EvalLimits::shrink(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, const std::string& why) {
+bool EvalLimits::shrink_passes(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, const std::string& why) {
   const bool windowed = takes_windows(eval.window, height, width);
   const bool views = eval.flip || eval.scales.size() > 1;
   const auto size = fmt::format("{} x {}", height, width);
@@ -53,6 +58,12 @@ bool EvalLimits::shrink(const EvalConfig& eval, int64_t count, int64_t height, i
              eval.window.batch, size, window_batch_);
     return true;
   }
+  return false;
+}
+
+bool EvalLimits::shrink(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, const std::string& why) {
+  if (shrink_passes(eval, count, height, width, why)) return true;
+  const bool windowed = takes_windows(eval.window, height, width);
   const int64_t now_height = windowed ? std::min<int64_t>(eval.window.size.height, height) : height;
   const int64_t now_width = windowed ? std::min<int64_t>(eval.window.size.width, width) : width;
   const Size smaller{half(now_height), half(now_width)};
@@ -66,8 +77,8 @@ bool EvalLimits::shrink(const EvalConfig& eval, int64_t count, int64_t height, i
   log_warn(
       "{} with {} of {}: it is predicted in windows of {} x {}, whose classes differ a little from those of the whole; set "
       "eval.window.size to choose them",
-      why, windowed ? fmt::format("windows of {} x {} of an image", now_height, now_width) : std::string("an image"), size,
-      window_.height, window_.width);
+      why, windowed ? fmt::format("windows of {} x {} of an image", now_height, now_width) : std::string("an image"),
+      fmt::format("{} x {}", height, width), window_.height, window_.width);
   return true;
 }
 

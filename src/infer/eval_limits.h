@@ -13,12 +13,16 @@ class EvalLimits {
  public:
   // The settings under which images of this size are computed. eval.batch_size must be set.
   EvalConfig within(EvalConfig eval, int64_t height, int64_t width) const;
+  // The same without the cuts that change predictions, of an image that ranks share: each has limits of its own.
+  EvalConfig passes_within(EvalConfig eval) const;
 
   int64_t images() const { return images_; }  // at most, at a time
 
   // After `count` images of this size were too much under `eval`, as `within` gave it: takes the next smaller way and warns of
   // it. False: there is none.
   bool shrink(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, const std::string& why);
+  // The same without ways that change predictions.
+  bool shrink_passes(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, const std::string& why);
 
   // "images of 6000 x 8000 pixels or more in windows of 3008 x 4000"; empty: predictions are as asked for.
   std::string windows() const;

@@ -119,6 +119,17 @@ std::string full_metric_name(const std::string& name, const EvalConfig& config, 
              fmt::join(class_metric_names(nothing), ", "), name_list(classes.names));
 }
 
+std::vector<std::string> mean_metric_names(const EvalConfig& config) {
+  std::vector<std::string> names;
+  for (const bool multi_label : {false, true}) {
+    const ClassTable two{{"one", "other"}, {}, multi_label};
+    for (const auto& metric : mean_metrics(nothing_measured(config, two))) {
+      if (!contains(names, metric.first)) names.push_back(metric.first);
+    }
+  }
+  return names;
+}
+
 double metric_value(const std::string& name, const ClassTable& classes, const EvalResult& result) {
   for (const auto& metrics : {mean_metrics(result), metrics_by_class(classes, result)}) {
     for (const auto& [known, value] : metrics) {

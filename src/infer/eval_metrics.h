@@ -32,6 +32,9 @@ std::vector<std::pair<std::string, double>> metrics_by_class(const ClassTable& c
 // measure.
 std::string full_metric_name(const std::string& name, const EvalConfig& config, const ClassTable& classes);
 
+// Of all classes together, under their full names, as an evaluation by this config has them whatever the classes are.
+std::vector<std::string> mean_metric_names(const EvalConfig& config);
+
 // By its full name; NaN where it could not be measured.
 double metric_value(const std::string& name, const ClassTable& classes, const EvalResult& result);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -96,6 +97,15 @@ TEST(EvalMetrics, HelpNamesAll) {
   for (const char* part :
        {"mean_iou, ", "f1/CLASS", "[boundary]: mean_boundary_iou, boundary_iou/CLASS", "panoptic_quality/CLASS"})
     EXPECT_NE(help.find(part), std::string::npos) << part << " in " << help;
+}
+
+TEST(EvalMetrics, NamesThatNeedNoDataAreAmongThoseOfEveryData) {
+  const std::vector<std::string> names = mean_metric_names(everything());
+  EXPECT_GT(names.size(), 10U);
+  for (const std::string& name : names) EXPECT_EQ(full_metric_name(name, everything(), kClasses), name);
+  const std::vector<std::string> few = mean_metric_names(EvalConfig{});
+  EXPECT_EQ(std::count(few.begin(), few.end(), "mean_iou"), 1);
+  EXPECT_EQ(std::count(few.begin(), few.end(), "mean_boundary_iou"), 0);
 }
 
 }  // namespace

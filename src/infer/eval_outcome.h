@@ -12,8 +12,8 @@ class EvaluationFailed : public Error {
   using Error::Error;
 };
 
-// Does `work`, in which ranks do not wait for one another, and agrees on how it went. Where it failed on any rank all throw
-// EvaluationFailed, and else, where it was stopped on one, PredictionStopped. Collective.
+// Does `work`, in which ranks do not wait for one another (or all know where one of them failed), and agrees on how it went.
+// Where it failed on any rank all throw EvaluationFailed, and else, where it was stopped on one, PredictionStopped. Collective.
 void finish_alike(World& world, const std::function<void()>& work);
 
 }  // namespace tessera

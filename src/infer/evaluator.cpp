@@ -8,7 +8,7 @@
 #include "infer/overlapped_counter.h"
 #include "infer/precision.h"
 #include "infer/shared_groups.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 
@@ -49,10 +49,13 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
   // What does not fit is computed in smaller parts where the predictor can do that; elsewhere all is done again, once.
   finish_alike(world_, [&] { make_with_kept_memory(count_own); });
   while (auto turn = shared->next()) {
-    std::vector<at::Tensor> maps = predictor.class_maps(turn->images, turn->team);
-    if (turn->team.leads()) counter->add(std::move(turn->truths), std::move(maps));
+    finish_alike(world_, [&] {
+      if (!turn->has_part()) return;
+      std::vector<at::Tensor> maps = predictor.class_maps(turn->images, turn->team);
+      if (turn->team.leads()) counter->add(std::move(turn->truths), std::move(maps));
+    });
   }
-  counter->wait();
+  finish_alike(world_, [&] { counter->wait(); });
 
   EvalResult result = make_with_kept_memory([&] { return counter->result(); });
   result.num_bad = groups->num_bad();

@@ -9,7 +9,7 @@
 #include "data/draw/class_overlay.h"
 #include "data/draw/overlay.h"
 #include "data/transforms/resample.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {

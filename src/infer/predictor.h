@@ -40,8 +40,8 @@ struct PredictionStopped : std::exception {
 
 // Images to class scores, the same way in evaluation, prediction and the report: normalise, whole image or sliding windows,
 // scales and mirror images averaged, back to the image's own size. What memory does not allow at once is computed in smaller
-// parts, down to windows (see EvalLimits), with a warning; an image that ranks share is not, as it would take all of them to
-// do so. Throws TooLarge where nothing helps.
+// parts, down to windows (see EvalLimits), with a warning; images that ranks share (Note [Windows on several ranks]) in smaller
+// passes, and then by their leader alone. Throws TooLarge where nothing helps.
 class Predictor {
  public:
   // The model must be on `device` already. Copies what it needs of the experiment.
@@ -50,7 +50,8 @@ class Predictor {
   // images: (N, H, W, C) as they leave the validation transforms. Scores are logits, or probabilities when several views are
   // averaged; K = 1 for a binary model. Where classes overlap each score is that of one class for itself. team: ranks that call
   // this together, with the same images, and share the windows; the result is the leader's, and that of the others is empty.
-  ImageScores scores(const at::Tensor& images, float max_value, const WindowTeam& team = {}) const;
+  ImageScores scores(const at::Tensor& images, float max_value) const;
+  ImageScores scores(const ImageGroup& images, const WindowTeam& team) const;
 
   // The class of each pixel, at the size of the original image if `placement` says where that lies: (H, W) int16. Where classes
   // overlap, the set of them: Note [Multi-label maps]. scores: of one image.
@@ -107,8 +108,11 @@ class Predictor {
   Part original_part(const ImageScores& scores, const std::optional<Placement>& placement) const;
 
   template <class Make>
-  auto within_memory(const at::Tensor& images, int64_t channels, int64_t count, const WindowTeam& team, const Make& make) const
+  auto within_memory(const at::Tensor& images, int64_t channels, int64_t count, const Make& make) const
       -> std::optional<decltype(make(EvalConfig()))>;
+  template <class Make, class MakeAlone>
+  auto on_team(const ImageGroup& images, const WindowTeam& team, const Make& make, const MakeAlone& make_alone) const
+      -> decltype(make_alone());
   std::string why_not_tried(const EvalConfig& eval, int64_t count, int64_t height, int64_t width, int64_t channels) const;
 
   EvalConfig eval_for(int64_t height, int64_t width) const;  // with the windows of images of this size, see Note [Huge images]

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "core/log.h"
 #include "core/memory_limit.h"
 #include "infer/precision.h"
 #include "infer/predictor.h"
-#include "infer/too_large.h"
 #include "infer/windows/window_grid.h"
 #include "tensor/error_text.h"
+#include "tensor/too_large.h"
 
 // How a predictor keeps within memory: which images it computes together, and under which settings.
 namespace tessera {
@@ -53,12 +54,11 @@ void Predictor::check_memory(int64_t height, int64_t width, int64_t channels) co
 // Returns what `make` gives for `count` of the images, of so many channels for the network, or nothing where they are to be
 // tried again in smaller parts.
 template <class Make>
-auto Predictor::within_memory(const at::Tensor& images, int64_t channels, int64_t count, const WindowTeam& team,
-                              const Make& make) const -> std::optional<decltype(make(EvalConfig()))> {
+auto Predictor::within_memory(const at::Tensor& images, int64_t channels, int64_t count, const Make& make) const
+    -> std::optional<decltype(make(EvalConfig()))> {
   const int64_t height = images.size(1), width = images.size(2);
-  const EvalConfig asked = eval_for(height, width);
-  const EvalConfig eval = team.alone() ? limits_.within(asked, height, width) : asked;
-  std::string why = team.alone() ? why_not_tried(eval, count, height, width, channels) : "", reason;
+  const EvalConfig eval = limits_.within(eval_for(height, width), height, width);
+  std::string why = why_not_tried(eval, count, height, width, channels), reason;
   if (why.empty()) {
     try {
       return make(eval);
@@ -69,22 +69,42 @@ auto Predictor::within_memory(const at::Tensor& images, int64_t channels, int64_
     }
     release_kept_memory();
   }
-  if (!team.alone() || !limits_.shrink(eval, count, height, width, why)) {
+  if (!limits_.shrink(eval, count, height, width, why)) {
     throw TooLarge(
-        fmt::format("{} with {}an image of {} x {}{}; set eval.window.size and eval.window.batch lower, free memory, "
+        fmt::format("{} with {}an image of {} x {}; set eval.window.size and eval.window.batch lower, free memory, "
                     "or use a smaller model. {}",
-                    why, takes_windows(eval.window, height, width) ? "windows of " : "", height, width,
-                    team.alone() ? "" : ", which the ranks compute together", reason));
+                    why, takes_windows(eval.window, height, width) ? "windows of " : "", height, width, reason));
   }
   return std::nullopt;
 }
 
-ImageScores Predictor::scores(const at::Tensor& images, float max_value, const WindowTeam& team) const {
-  std::vector<at::Tensor> parts;  // undefined where the team's leader has them
+// What `make` gives on all ranks of the team, each in passes that fit into its memory. Where one finds none that do, the leader
+// makes it alone, which throws what it may; the others' result is then empty.
+template <class Make, class MakeAlone>
+auto Predictor::on_team(const ImageGroup& images, const WindowTeam& team, const Make& make, const MakeAlone& make_alone) const
+    -> decltype(make_alone()) {
+  const int64_t height = images.height(), width = images.width();
+  std::optional<decltype(make_alone())> made;
+  TeamWord word = TeamWord::kAgain;
+  while (word == TeamWord::kAgain) {
+    const EvalConfig eval = limits_.passes_within(eval_for(height, width));
+    word = team.attempt(
+        made, [&] { return make(eval); },
+        [&](const std::string& why) { return limits_.shrink_passes(eval, 1, height, width, why); });
+  }
+  if (made) return std::move(*made);
+  if (!team.leads()) return {};
+  log_warn("an image of {} x {} is computed by one rank alone, as memory ran out on one of the ranks that shared it", height,
+           width);
+  return make_alone();
+}
+
+ImageScores Predictor::scores(const at::Tensor& images, float max_value) const {
+  std::vector<at::Tensor> parts;
   for (int64_t done = 0; done < images.size(0);) {
-    const int64_t count = team.alone() ? std::min(images.size(0) - done, limits_.images()) : images.size(0);
-    const auto part = within_memory(images, images.size(3), count, team, [&](const EvalConfig& eval) {
-      return scores_of(eval, images.narrow(0, done, count), max_value, team);
+    const int64_t count = std::min(images.size(0) - done, limits_.images());
+    const auto part = within_memory(images, images.size(3), count, [&](const EvalConfig& eval) {
+      return scores_of(eval, images.narrow(0, done, count), max_value, {});
     });
     if (!part) continue;
     if (count == images.size(0)) return *part;
@@ -94,9 +114,16 @@ ImageScores Predictor::scores(const at::Tensor& images, float max_value, const W
   return {at::cat(parts), images.size(1), images.size(2)};
 }
 
+ImageScores Predictor::scores(const ImageGroup& images, const WindowTeam& team) const {
+  const auto alone = [&] { return scores(images.converted(), images.max_value); };
+  if (team.alone()) return alone();
+  return on_team(
+      images, team, [&](const EvalConfig& eval) { return scores_of(eval, images.converted(), images.max_value, team); }, alone);
+}
+
 void Predictor::class_rows(const ImageGroup& image, const RowSink& sink) const {
   while (true) {
-    const auto done = within_memory(image.pixels, image.num_channels(), 1, {}, [&](const EvalConfig& eval) {
+    const auto done = within_memory(image.pixels, image.num_channels(), 1, [&](const EvalConfig& eval) {
       const auto& placement = image.placements.at(0);
       const bool same_rows =
           !placement || (placement->original == Size{static_cast<int>(image.height()), static_cast<int>(image.width())} &&
@@ -113,12 +140,15 @@ void Predictor::class_rows(const ImageGroup& image, const RowSink& sink) const {
 }
 
 std::vector<at::Tensor> Predictor::class_maps(const ImageGroup& images, const WindowTeam& team) const {
+  if (!team.alone())
+    return on_team(
+        images, team, [&](const EvalConfig& eval) { return class_maps_of(eval, images, team); },
+        [&] { return class_maps(images); });
   std::vector<at::Tensor> maps;
   for (int64_t done = 0; done < images.size();) {
-    const int64_t count = team.alone() ? std::min(images.size() - done, limits_.images()) : images.size();
-    const auto part = within_memory(images.pixels, images.num_channels(), count, team, [&](const EvalConfig& eval) {
-      return class_maps_of(eval, images.part(done, count), team);
-    });
+    const int64_t count = std::min(images.size() - done, limits_.images());
+    const auto part = within_memory(images.pixels, images.num_channels(), count,
+                                    [&](const EvalConfig& eval) { return class_maps_of(eval, images.part(done, count), {}); });
     if (!part) continue;
     maps.insert(maps.end(), part->begin(), part->end());
     done += count;

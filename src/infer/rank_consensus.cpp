@@ -8,8 +8,8 @@
 
 #include "core/json_text.h"
 #include "infer/image_scores.h"
-#include "infer/too_large.h"
 #include "metric/multi_label_counts.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {
@@ -50,7 +50,7 @@ std::vector<BadSampleRecord> all_bad_samples(World& world, const std::vector<Bad
 
 EvalResult merged(World& world, EvalResult part, int num_classes) {
   if (world.alone()) return part;
-  at::Tensor images = at::tensor({part.num_images, part.num_bad}, at::kLong);
+  at::Tensor images = make_with_kept_memory([&] { return at::tensor({part.num_images, part.num_bad}, at::kLong); });
   world.control.sum(images);
 
   nlohmann::json scores = nlohmann::json::array();

@@ -39,9 +39,10 @@ void say_decided(const RunImages& images, size_t looked_at) {
   }
 }
 
-RunImages look_at_run(const Experiment& experiment, const Dataset& train, int threads) {
+RunImages look_at_run(const Experiment& experiment, const Dataset& train, int threads, KeptLook& kept) {
   const uint64_t seed = experiment.train.seed;
-  const DataLook look = look_at_data(train, kSamplesLookedAt, seed, threads);
+  const auto shared = kept.look(train, kSamplesLookedAt, seed, threads);
+  const DataLook& look = *shared;
   refuse_unlabelled(look, train);
   RunImages images;
   images.facts = facts_of(look, train, experiment.data, seed);
@@ -58,7 +59,9 @@ NormalizeConfig normalize_in(const fs::path& config) {
 
 }  // namespace
 
-RunImages images_of_run(const Experiment& experiment, const Dataset& train, const fs::path& folder, bool resume, World& world) {
+RunImages images_of_run(const Experiment& experiment, const Dataset& train, const fs::path& folder, bool resume, World& world,
+                        KeptLook* kept) {
+  KeptLook own;
   RunImages images{.normalize = experiment.data.normalize, .facts = {}};
   std::string mistake;
   if (world.is_first()) {
@@ -66,7 +69,8 @@ RunImages images_of_run(const Experiment& experiment, const Dataset& train, cons
     const bool goes_on = resume && holds_checkpoint(folder / "checkpoints") && fs::exists(folder / "config.yaml", error);
     try {
       if (!goes_on) {
-        images = look_at_run(experiment, train, loader_threads(experiment.data.threads, world.spec.local_world_size));
+        images = look_at_run(experiment, train, loader_threads(experiment.data.threads, world.spec.local_world_size),
+                             kept != nullptr ? *kept : own);
       } else if (images.normalize.mode == NormalizeMode::kAuto) {
         images.normalize = normalize_in(folder / "config.yaml");
       }

@@ -59,6 +59,19 @@ TEST(RunImages, EightBitImagesStayFixed) {
   EXPECT_EQ(images.facts.channels, 3);
 }
 
+TEST(RunImages, RunsThatShareTheirDataLookOnceForEachSeed) {
+  const TempFolder folder;
+  const FixedDataset data = deep_data(), other({row_sample("x", {1, 2}, {0, 1})});
+  World alone;
+  KeptLook kept;
+  const auto depth = [&](const Dataset& train, const std::string& seed) {
+    return images_of_run(tiny_experiment({"data.channels=1", seed}), train, folder.path(), false, alone, &kept).facts.depth;
+  };
+  EXPECT_EQ(depth(data, "train.seed=1"), "16-bit");
+  EXPECT_EQ(depth(other, "train.seed=1"), "16-bit");  // it was not looked at
+  EXPECT_EQ(depth(other, "train.seed=2"), "8-bit");
+}
+
 TEST(RunImages, ARunThatGoesOnKeepsItsNumbers) {
   const TempFolder folder;
   const Experiment before = tiny_experiment(

@@ -23,6 +23,8 @@ class SharedGroups {
     ImageGroup images;
     WindowTeam team;                // led by the rank whose group it is
     std::vector<EvalTruth> truths;  // on that rank; elsewhere empty
+
+    bool has_part() const { return images.pixels.defined(); }  // for this rank to do
   };
 
   // The groups that all ranks have kept, one after another; nothing at the end. Collective. All ranks throw PredictionStopped

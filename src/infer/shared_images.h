@@ -34,11 +34,13 @@ class SharedImages {
   // Images of this rank, before the first call of `next`.
   void add(ImageGroup images) { own_.push_back(std::move(images)); }
 
-  // The images of one rank, on all of them.
+  // The images of one rank, on all of them; where one has no memory for them, on that rank alone, which then is its own team.
   struct Turn {
     ImageGroup images;
     WindowTeam team;     // led by the rank that added them
     int64_t number = 0;  // of the images among those that it added
+
+    bool has_part() const { return images.pixels.defined(); }  // for this rank to do
   };
 
   // The images of all ranks, one after another; nothing at the end. Collective.

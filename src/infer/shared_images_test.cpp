@@ -45,7 +45,7 @@ struct Outcome {
 
 Outcome outcome(const Predictor& predictor, const ImageGroup& group, const WindowTeam& team = {}) {
   at::set_num_threads(1);  // convolutions round otherwise with more, and ranks have fewer than one has alone
-  return {predictor.class_maps(group, team), predictor.scores(group.pixels, group.max_value, team).values};
+  return {predictor.class_maps(group, team), predictor.scores(group, team).values};
 }
 
 void expect_same_bits(const Outcome& one, const Outcome& many, const std::string& what) {

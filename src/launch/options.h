@@ -34,7 +34,7 @@ struct LaunchOptions {
 inline constexpr int kMostRanksPerNode = 4096, kMostRanks = 1 << 20;
 
 // Which node of how many this launcher is, once options and environment have been read.
-struct Layout {
+struct LaunchLayout {
   int world_size = 1, num_nodes = 1, node_rank = 0;
   bool world_given = false;  // else it is what the nodes bring
   int ranks_per_node = 1;    // of a full node

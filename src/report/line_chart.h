@@ -1,7 +1,9 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/image.h"
 #include "report/run_history.h"
 
 namespace tessera {
@@ -26,11 +28,22 @@ struct LineChart {
   std::vector<ChartLine> lines{};
 };
 
-// Charts side by side as one SVG. Colours are classes: `standalone` puts their style into the picture, a page
-// that has it inline gives its own.
-std::string svg_charts(const std::vector<LineChart>& charts, bool standalone, int columns = 2);
+// What charts are drawn on, y downwards.
+class ChartCanvas {
+ public:
+  enum class Letters { kTitle, kQuiet };
+  enum class Anchor { kStart, kMiddle, kEnd };
+  // Pens: the grid, a wish (dashed), and from 1 on those of curves.
+  static constexpr int kGrid = -1, kWish = 0, kCurves = 6;
 
-// The style of those classes with theme.css's variables, for pages.
-std::string svg_chart_style();
+  virtual ~ChartCanvas() = default;
+  virtual void line(const std::vector<std::pair<double, double>>& points, int pen) = 0;
+  virtual void mark(double x, double y, int pen, const std::string& hint) = 0;
+  virtual void text(double x, double y, const std::string& words, Letters letters, Anchor anchor) = 0;  // y: of its base
+};
+
+// Of charts side by side.
+Size charts_size(const std::vector<LineChart>& charts, int columns);
+void draw_charts(const std::vector<LineChart>& charts, int columns, ChartCanvas& canvas);
 
 }  // namespace tessera

@@ -66,6 +66,42 @@ double added_volume(const Losses& point, const std::vector<Losses>& chosen, cons
   return box(point, reference) - front_volume(front_of(std::move(shared)), reference);
 }
 
+// Whether of points in sorted order, with two objectives, none dominates another one.
+bool is_front_of_two(const std::vector<Losses>& points, const std::vector<size_t>& order) {
+  if (order.empty() || points[order.front()].size() != 2) return false;
+  const auto none_gained = [&](size_t a, size_t b) { return points[a][1] <= points[b][1]; };
+  return std::adjacent_find(order.begin(), order.end(), none_gained) == order.end();
+}
+
+// With two objectives what a point of a front adds is a rectangle, up to the chosen ones beside it. `left`: the front in sorted
+// order.
+std::vector<size_t> largest_of_two(const std::vector<Losses>& points, std::vector<size_t> left, size_t count,
+                                   const Losses& reference) {
+  std::vector<Losses> corners(left.size(), reference);
+  std::vector<size_t> result;
+  while (result.size() < count) {
+    size_t best = 0;
+    double most = -1;
+    for (size_t at = 0; at < left.size(); ++at) {
+      const double added = box(points[left[at]], corners[at]);
+      if (added > most) {
+        most = added;
+        best = at;
+      }
+    }
+    const Losses& chosen = points[left[best]];
+    for (size_t at = 0; at < left.size(); ++at) {
+      const size_t objective = at < best ? 0 : 1;
+      corners[at][objective] = std::min(corners[at][objective], chosen[objective]);
+    }
+    result.push_back(left[best]);
+    left.erase(left.begin() + static_cast<ptrdiff_t>(best));
+    corners.erase(corners.begin() + static_cast<ptrdiff_t>(best));
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
 std::vector<size_t> sorted_indices(const std::vector<Losses>& points) {
   std::vector<size_t> order(points.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -140,6 +176,7 @@ std::vector<size_t> largest_hypervolume(const std::vector<Losses>& points, size_
     std::sort(result.begin(), result.end());
     return result;
   }
+  if (is_front_of_two(points, left)) return largest_of_two(points, std::move(left), count, reference);
   std::vector<Losses> chosen;
   // What a point adds only falls while others are chosen: what it added once is a bound, and most need not be looked at again.
   std::vector<double> bound;

@@ -1,14 +1,37 @@
 #include "study/prices.h"
 
-#include "config/node.h"
 #include "config/reader.h"
+#include "core/error.h"
 #include "core/files.h"
+#include "core/printable.h"
 
 namespace tessera {
+namespace {
 
-Prices read_prices(const fs::path& file) {
+constexpr const char* kExample = "currency: EUR, device_hour: {H200: 3.5, cpu: 0.04}";
+
+}  // namespace
+
+Node prices_file(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error))
+    fail_usage("prices: there is no file '{}'; expected one with {}", printable(file.string()), kExample);
+  return load_config(file);
+}
+
+Node prices_section(const Node& written, const fs::path& folder) {
+  if (written.kind != Node::Kind::kScalar) return written;
+  std::error_code error;
+  const fs::path beside = folder / written.scalar;
+  return prices_file(fs::exists(beside, error) ? beside : fs::path(written.scalar));
+}
+
+Prices read_prices(const Node& section) {
   Prices prices;
-  ConfigReader::read_struct(load_config(file), "", prices);
+  if (section.kind != Node::Kind::kNull) ConfigReader::read_struct(section, "prices", prices);
+  if (prices.device_hour.empty())
+    fail_usage("{}{}prices: expected what a device costs for an hour, as {}", section.origin.text(),
+               section.origin.file.empty() ? "" : ": ", kExample);
   return prices;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "config/node.h"
 #include "config/schema.h"
 
 namespace tessera {
@@ -22,8 +23,15 @@ void describe(V& v, Prices& c) {
           at_least(0));
 }
 
+// The `prices:` section of a study's file: the prices themselves, or the name of a file with them, relative to `folder` or to
+// where one is. Returns the former. Throws UsageError with file and line.
+Node prices_section(const Node& written, const std::filesystem::path& folder);
+
+// Such a file. Throws UsageError.
+Node prices_file(const std::filesystem::path& file);
+
 // Throws UsageError with file and line.
-Prices read_prices(const std::filesystem::path& file);
+Prices read_prices(const Node& section);
 
 // Of a device by its name, capitals and small letters alike; nothing where the list has none that fits.
 std::optional<double> price_of(const Prices& prices, const std::string& device);

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/rank_status.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 #include "train/rank_norm_exchange.h"
 
 namespace tessera {
@@ -105,7 +105,8 @@ at::Tensor GradientComputation::sum_over_ranks(const at::Tensor& loss) {
 void GradientComputation::keep_statistics(const at::Tensor& clip_factor) {
   const at::NoGradGuard no_grad;
   at::Tensor& buffers = arena_.buffers();
-  if (buffers.numel() > 0) at::where_out(buffers, clip_factor.isfinite(), buffers, step_buffers_);
+  if (buffers.numel() == 0) return;
+  make_with_kept_memory([&] { return at::where_out(buffers, clip_factor.isfinite(), buffers, step_buffers_); });
 }
 
 void GradientComputation::repeat_forward(const StepInputs& inputs, const AroundPass& around) {

@@ -1,5 +1,6 @@
-// Memory that runs out at every request of a step, of an evaluation and of a checkpoint, one after another, on one rank, on the
-// other, on both: nothing ends, nothing hangs, and what is learned is that of a run with enough of it.
+// Memory that runs out at every request of a step, of an evaluation, of a checkpoint and of a run's beginning, one after
+// another, on one rank, on the other, on both: nothing ends, nothing hangs, and what is learned is that of a run with enough of
+// it.
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -91,23 +92,29 @@ Experiment tiny(const std::vector<std::string>& more) {
   return testing::tiny_experiment(overrides);
 }
 
+// Calls hit(fault) for every `few`-th request of so many, on one rank or, of two, on either and on both.
+void at_every_request(int ranks, int64_t requests, int64_t few, const std::function<void(const Fault&)>& hit) {
+  const std::vector<Fault> places =
+      ranks == 1 ? std::vector<Fault>{{true, false}} : std::vector<Fault>{{true, false}, {false, true}, {true, true}};
+  for (Fault fault : places) {
+    for (fault.request = 0; fault.request < requests; fault.request += stride(few)) {
+      SCOPED_TRACE(fmt::format("request {} of {}, ranks {}{}", fault.request, requests, fault.first ? "0" : "",
+                               fault.second ? "1" : ""));
+      ASSERT_NO_THROW(hit(fault));
+    }
+  }
+}
+
 void expect_same_for_all(const std::vector<std::string>& options, int ranks, bool sharded, int64_t few) {
   const Experiment e = tiny(options);
   const Outcome whole = three_steps(e, ranks, sharded, {});
   ASSERT_GT(whole.requests, 100);
-  const std::vector<Fault> places =
-      ranks == 1 ? std::vector<Fault>{{true, false}} : std::vector<Fault>{{true, false}, {false, true}, {true, true}};
-  for (Fault fault : places) {
-    for (fault.request = 0; fault.request < whole.requests; fault.request += stride(few)) {
-      SCOPED_TRACE(fmt::format("request {} of {}, ranks {}{}", fault.request, whole.requests, fault.first ? "0" : "",
-                               fault.second ? "1" : ""));
-      Outcome hit;
-      ASSERT_NO_THROW(hit = three_steps(e, ranks, sharded, fault));
-      ASSERT_EQ(hit.state.sizes(), whole.state.sizes());
-      EXPECT_LT(relative_difference(whole.state, hit.state), 1e-9);
-      EXPECT_NEAR(whole.loss, hit.loss, 1e-9);
-    }
-  }
+  at_every_request(ranks, whole.requests, few, [&](const Fault& fault) {
+    const Outcome hit = three_steps(e, ranks, sharded, fault);
+    ASSERT_EQ(hit.state.sizes(), whole.state.sizes());
+    EXPECT_LT(relative_difference(whole.state, hit.state), 1e-9);
+    EXPECT_NEAR(whole.loss, hit.loss, 1e-9);
+  });
 }
 
 TEST_F(MemoryFaults, AStepAlone) {
@@ -124,6 +131,14 @@ TEST_F(MemoryFaults, AStepOfTwoRanksWithUnitsOfTheirOwn) {
 
 TEST_F(MemoryFaults, AStepOfTwoRanksWithSpreadUnits) {
   expect_same_for_all({"train.norm_group=8"}, 2, false, 29);
+}
+
+TEST_F(MemoryFaults, AStepOfTwoRanksWhoseGradientsAreWeighed) {
+  expect_same_for_all({"dist.reduction=adasum"}, 2, false, 23);
+}
+
+TEST_F(MemoryFaults, AStepOfTwoRanksWhoseGradientsAreCompressed) {
+  expect_same_for_all({"dist.compression=bf16", "dist.predivide=2"}, 2, false, 29);
 }
 
 // In either of its two gradients, and on the way uphill and back.
@@ -178,6 +193,98 @@ TEST_F(MemoryFaults, AnEvaluation) {
     EXPECT_EQ(hit.confusion, whole.confusion);
     EXPECT_EQ(hit.num_images, whole.num_images);
   }
+}
+
+// Two ranks share the windows of the only block of images.
+void expect_same_evaluation_on_two_ranks(const std::vector<std::string>& options, int64_t few) {
+  std::vector<std::string> overrides{"train.precision=fp32", "eval.window.size=8", "eval.window.batch=4", "eval.batch_size=6"};
+  overrides.insert(overrides.end(), options.begin(), options.end());
+  const Experiment e = tiny(overrides);
+  const DatasetPtr data = make_dataset(e.data, Split::kVal);
+  const ModelPtr model = make_model(e.model, {3, 4}, 1);
+  std::mutex mutex;
+  int64_t requests = 0;
+  const auto evaluated = [&](const Fault& fault) {
+    EvalResult all;
+    run_on_threads(2, false, std::chrono::seconds(60), [&](World& world) {
+      const Predictor predictor(e, model, at::kCPU);
+      EXPECT_TRUE(predictor.splits_over(2, 16, 16));
+      Evaluator evaluator(e, data, world);
+      fail_cpu_request(fault.hits(world.rank()) ? fault.request : -1);
+      const EvalResult result = merged(world, evaluator.run(predictor), 4);
+      const int64_t made = fail_cpu_request(-1);
+      const std::lock_guard lock(mutex);
+      requests = std::max(requests, made);
+      if (world.is_first()) all = result;
+    });
+    return all;
+  };
+  const EvalResult whole = evaluated({});
+  ASSERT_EQ(whole.num_images, data->size());
+  ASSERT_GT(requests, 20);
+  at_every_request(2, std::exchange(requests, 0), few, [&](const Fault& fault) {
+    const EvalResult hit = evaluated(fault);
+    EXPECT_EQ(hit.confusion, whole.confusion);
+    EXPECT_EQ(hit.num_images, whole.num_images);
+  });
+}
+
+TEST_F(MemoryFaults, AnEvaluationOfTwoRanksThatShareImages) {
+  expect_same_evaluation_on_two_ranks({}, 53);
+}
+
+TEST_F(MemoryFaults, AnEvaluationOfTwoRanksThatShareViews) {
+  expect_same_evaluation_on_two_ranks({"eval.flip=true", "eval.scales=[0.5,1,1.5]"}, 1201);
+}
+
+// A run that begins: data, model, optimizer, average, what the ranks tell one another, up to the first step.
+void expect_same_after_start(int ranks, int64_t few) {
+  class UpToStart : public Hook {
+   public:
+    explicit UpToStart(int64_t& requests) : requests_(requests) {}
+    void on_start(const RunInfo&) override { requests_ = fail_cpu_request(-1); }
+
+   private:
+    int64_t& requests_;
+  };
+  const testing::TempFolder folder;
+  const auto run = [&](const std::string& name, const Fault& fault, int64_t& requests) {
+    const fs::path place = folder.path() / name;
+    const Experiment e = tiny(
+        {"train.duration=1ba", "eval.every=0ep", "run.tensorboard=false", "train.device=cpu", "run.dir=" + place.string()});
+    const auto body = [&](World& world) {
+      int64_t own = 0;
+      Hooks hooks;
+      hooks.add(std::make_unique<UpToStart>(own));
+      fail_cpu_request(fault.hits(world.rank()) ? fault.request : -1);
+      run_training(e, {.sharded = ranks > 1, .report = false}, world, hooks);
+      if (world.is_first()) requests = own;
+    };
+    if (ranks == 1) {
+      World alone;
+      body(alone);
+    } else {
+      run_on_threads(ranks, false, std::chrono::seconds(60), body);
+    }
+    return read_checkpoint(place / "checkpoints" / checkpoint_name(1));
+  };
+  int64_t requests = 0, number = 0;
+  const Checkpoint whole = run("whole", {}, requests);
+  ASSERT_GT(requests, 20);
+  at_every_request(ranks, requests, few, [&](const Fault& fault) {
+    int64_t ignored = 0;
+    const Checkpoint hit = run(std::to_string(number++), fault, ignored);
+    for (size_t i = 0; i < whole.model.size(); ++i) EXPECT_TRUE(hit.model[i].second.equal(whole.model[i].second));
+    for (size_t i = 0; i < whole.optimizer.size(); ++i) EXPECT_TRUE(hit.optimizer[i].second.equal(whole.optimizer[i].second));
+  });
+}
+
+TEST_F(MemoryFaults, TheBeginningOfARun) {
+  expect_same_after_start(1, 29);
+}
+
+TEST_F(MemoryFaults, TheBeginningOfARunOnTwoRanks) {
+  expect_same_after_start(2, 97);
 }
 
 // A run of two steps that is saved after the first one, by hooks that count from there.

@@ -1,8 +1,10 @@
 #include "train/run.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
 #include "core/log.h"
@@ -13,9 +15,10 @@
 #include "infer/auto_precision.h"
 #include "infer/environment.h"
 #include "infer/pictures.h"
-#include "infer/too_large.h"
+#include "infer/rank_consensus.h"
 #include "report/html_report.h"
 #include "tensor/error_text.h"
+#include "tensor/too_large.h"
 #include "train/hooks/console.h"
 #include "train/hooks/evaluations.h"
 #include "train/hooks/record.h"
@@ -103,6 +106,35 @@ void attempt(const char* what, const std::function<void()>& make) {
   }
 }
 
+// A trainer on each rank. Where memory ran out on any of them before they were whole, all begin anew, once: what was kept for
+// later may be enough. See Note [Meeting again].
+std::unique_ptr<Trainer> make_trainer(const Experiment& experiment, const RunOptions& options, World& world) {
+  for (const bool again : {false, true}) {
+    try {
+      auto trainer = std::make_unique<Trainer>(experiment, options, world);
+      max_over_ranks(world, 0);  // all have one
+      return trainer;
+    } catch (const PeerLost&) {
+      if (again || !world.wants_to_meet_again()) throw;
+    } catch (const std::exception& e) {
+      const std::string why = why_too_large(e);
+      if (why.empty()) throw;
+      if (again)
+        fail(
+            "{} before the first step: weights, gradients, the optimizer's state and the data's lists have no room; free "
+            "memory, "
+            "use a smaller model, train.precision=bf16, an optimizer with less state or -p zero1, which splits it over the "
+            "ranks. {}",
+            why, error_text(e));
+      log_warn("{} before the first step: all begin anew", why);
+    }
+    if (!world.alone()) world.leave();
+    release_kept_memory();
+    if (!world.alone()) world.meet_again();
+  }
+  return nullptr;  // the second time is the last
+}
+
 }  // namespace
 
 Hooks default_hooks(const Experiment& experiment) {
@@ -134,25 +166,25 @@ RunResult run_training(const Experiment& asked, const RunOptions& options, World
   catch_stop_signals();
   std::optional<StopNotice> notice;
   if (world.is_first()) notice.emplace(kNotice);
-  Trainer trainer(experiment, options, world);
+  const std::unique_ptr<Trainer> trainer = make_trainer(experiment, options, world);
   if (world.is_first()) {
     refused->keep();
-    if (!trainer.resumed()) set_failed_run_aside(folder);
-    describe_run(folder, trainer, world.size());
+    if (!trainer->resumed()) set_failed_run_aside(folder);
+    describe_run(folder, *trainer, world.size());
   }
-  RunResult result = trainer.run(hooks);
+  RunResult result = trainer->run(hooks);
 
   const bool draws = options.report && result.last_eval && result.complete();  // the same on all ranks
-  const auto averaged = draws ? trainer.averaged_weights() : nullptr;
+  const auto averaged = draws ? trainer->averaged_weights() : nullptr;
   if (!world.is_first()) return result;
   if (!options.report) {
     finish_run_copy(copy.get());
     return result;
   }
-  if (draws) attempt("its predictions were not drawn", [&] { draw_predictions(folder, trainer, result, hooks); });
+  if (draws) attempt("its predictions were not drawn", [&] { draw_predictions(folder, *trainer, result, hooks); });
   attempt("its report was not made; `tessera report` makes it", [&] {
     std::error_code error;
-    if (!fs::exists(folder / "config.yaml", error)) describe_run(folder, trainer, world.size());  // removed meanwhile
+    if (!fs::exists(folder / "config.yaml", error)) describe_run(folder, *trainer, world.size());  // removed meanwhile
     write_report(folder);
   });
   finish_run_copy(copy.get());

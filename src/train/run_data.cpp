@@ -30,10 +30,23 @@ std::vector<SchemaLine> source_lines(const DataConfig& config) {
   return lines;
 }
 
+std::vector<std::string> differences_of(const RunData& data, const Experiment& experiment) {
+  const std::vector<SchemaLine> opened = source_lines(data.config), wanted = source_lines(experiment.data);
+  std::vector<std::string> differences;
+  for (size_t i = 0; i < std::min(opened.size(), wanted.size()); ++i) {
+    if (opened[i].value != wanted[i].value)
+      differences.push_back(
+          fmt::format("{}: opened with {}, the experiment says {}", wanted[i].key, opened[i].value, wanted[i].value));
+  }
+  return differences;
+}
+
 }  // namespace
 
 RunData open_run_data(const Experiment& experiment) {
-  RunData data{make_dataset(experiment.data, Split::kTrain), make_dataset(experiment.data, Split::kVal), experiment.data};
+  RunData data{.train = make_dataset(experiment.data, Split::kTrain),
+               .val = make_dataset(experiment.data, Split::kVal),
+               .config = experiment.data};
   TSR_CHECK(data.train->size() > 0, "the training set is empty; look at data.path and data.train");
   TSR_CHECK(data.val->size() == 0 || data.val->classes().names == data.train->classes().names,
             "training and validation data have different classes ({} and {}); they must be labelled alike",
@@ -46,16 +59,14 @@ RunData open_run_data(const Experiment& experiment) {
 
 void check_run_data(const RunData& data, const Experiment& experiment) {
   TSR_CHECK(data.train && data.val, "the data given to a run is not opened; open_run_data does that");
-  const std::vector<SchemaLine> opened = source_lines(data.config), wanted = source_lines(experiment.data);
-  std::vector<std::string> differences;
-  for (size_t i = 0; i < std::min(opened.size(), wanted.size()); ++i) {
-    if (opened[i].value != wanted[i].value)
-      differences.push_back(
-          fmt::format("{}: opened with {}, the experiment says {}", wanted[i].key, opened[i].value, wanted[i].value));
-  }
+  const std::vector<std::string> differences = differences_of(data, experiment);
   TSR_CHECK(differences.empty(),
             "the data given to this run is not that of its experiment:\n  {}\nopen it with this experiment",
             fmt::join(differences, "\n  "));
+}
+
+bool is_run_data_of(const RunData& data, const Experiment& experiment) {
+  return data.train && data.val && differences_of(data, experiment).empty();
 }
 
 }  // namespace tessera

@@ -3,8 +3,8 @@
 #include <torch/types.h>
 
 #include "core/log.h"
-#include "infer/too_large.h"
 #include "optim/clip.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {

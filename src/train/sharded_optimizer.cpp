@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/json_text.h"
 #include "core/plural.h"
 #include "core/printable.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {

@@ -8,10 +8,10 @@
 #include "core/log.h"
 #include "core/rank_status.h"
 #include "infer/rank_consensus.h"
-#include "infer/too_large.h"
 #include "infer/torch_settings.h"
 #include "optim/clip.h"
 #include "tensor/error_text.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {
@@ -51,14 +51,13 @@ TrainStep::TrainStep(const Experiment& experiment, ModelPtr model, int num_class
 StepResult TrainStep::run(const Batch& batch, const Progress& at) {
   begin(at);
   const WorkingWeights::Scope working(working_);
+  std::optional<StepInputs> inputs;  // made with the step's first gradient, read by all of them
   StepResult result;
-  std::optional<StepInputs> inputs;  // for all gradients of the step
   result.loss = sam_.gradient(at, [&](const GradientUse& use) {
     return gradients_.reduce(loss_and_gradients(batch, at, inputs, use));  // over the ranks
   });
-  const GradientNorm gradient =
-      make_with_kept_memory([&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
-  make_with_kept_memory([&] { return gradients_.keep_statistics(gradient.clip_factor); });
+  const GradientNorm gradient = clip();
+  gradients_.keep_statistics(gradient.clip_factor);
   result.grad_norm = gradient.norm;
   result.lr = update_.step(gradient, at);
   return result;
@@ -83,6 +82,11 @@ at::Tensor TrainStep::loss_and_gradients(const Batch& batch, const Progress& at,
   }
 }
 
+GradientNorm TrainStep::clip() {
+  return make_with_kept_memory(
+      [&] { return clip_grad_norm(arena_.grads(), experiment_.optimizer.clip_norm, scaler_.numbers()); });
+}
+
 void TrainStep::use_less_memory(int64_t step) {
   std::string why, reason;
   try {
@@ -95,6 +99,7 @@ void TrainStep::use_less_memory(int64_t step) {
     if (why.empty()) throw;
   }
   gradients_.give_up();
+  if (!world_.alone()) world_.leave();
   release_kept_memory();
   if (!world_.alone()) world_.meet_again();
   // Not twice the same where nothing else could be done: the first time what was kept for later may have been enough.

@@ -77,6 +77,7 @@ class TrainStep {
   void begin(const Progress& at);
   at::Tensor loss_and_gradients(const Batch& batch, const Progress& at, std::optional<StepInputs>& inputs,
                                 const GradientUse& use);
+  GradientNorm clip();
   void use_less_memory(int64_t step);  // in a handler of what the first part threw
   StepInputs inputs_of(const Batch& batch, const Progress& at);
   StepInputs inputs_without_counts(const Batch& batch, int64_t step, const std::optional<Shrink>& shrink) const;

@@ -11,10 +11,10 @@
 #include "infer/checkpoint/model_state.h"
 #include "infer/eval_metrics.h"
 #include "infer/rank_consensus.h"
-#include "infer/too_large.h"
 #include "optim/ema_schedule.h"
 #include "optim/swa_schedule.h"
 #include "tensor/error_text.h"
+#include "tensor/too_large.h"
 #include "train/run_folder.h"
 
 namespace tessera {

@@ -49,6 +49,7 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
   if (train.precision == Precision::kFp16 && !device_.is_cuda())
     fail_usage("train.precision=fp16 needs a GPU; on the CPU use bf16 or fp32");
   settings_.emplace(train, device_);
+  world_.connect(device_);  // before anything that takes memory: a rank without it would be waited for
   open_data();
   std::string& best_metric = experiment_.checkpoint.best_metric;
   best_metric = full_metric_name(best_metric, experiment_.eval, train_set_->classes());
@@ -117,7 +118,7 @@ void Trainer::open_data() {
   TSR_CHECK_USAGE(experiment_.model.num_classes == 0 || experiment_.model.num_classes == num_classes,
                   "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
                   experiment_.model.num_classes, num_classes);
-  const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_);
+  const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_, data.looked.get());
   experiment_.data.normalize = images.normalize;
   images_ = images.facts;
   find_class_weights(experiment_, *train_set_, folder_, options_.resume, world_);

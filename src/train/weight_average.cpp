@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "infer/checkpoint/model_state.h"
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 

@@ -3,9 +3,9 @@
 #include <c10/core/GradMode.h>
 
 #include "core/rank_status.h"
-#include "infer/too_large.h"
 #include "optim/ema_schedule.h"
 #include "optim/swa_schedule.h"
+#include "tensor/too_large.h"
 
 namespace tessera {
 

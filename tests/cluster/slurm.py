@@ -21,10 +21,11 @@ def free_ports(count):
 
 
 class Slurm:
-    """munged, slurmctld and slurmd in a private folder, on free ports."""
+    """munged, slurmctld and slurmd in a private folder, on free ports; `accounts`: slurmdbd and a MariaDB too, and jobs that are over are soon forgotten."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, accounts=False):
         self.folder = pathlib.Path(folder)
+        self.accounts = accounts
         self.daemons = []
 
     def __enter__(self):
@@ -39,6 +40,7 @@ class Slurm:
         self.wait_for(munge.exists, "munged")
         host = socket.gethostname().split(".")[0]
         controller, daemon = free_ports(2)
+        storage = self.start_accounts(munge) if self.accounts else "AccountingStorageType=accounting_storage/none\nMinJobAge=36000"
         (self.folder / "slurm.conf").write_text(f"""
 ClusterName=tessera
 SlurmctldHost={host}(127.0.0.1)
@@ -57,24 +59,54 @@ SlurmdLogFile={self.folder}/slurmd.log
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
 MpiDefault=none
 SwitchType=switch/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
-MinJobAge=36000
+{storage}
 ReturnToService=2
 MailProg=/bin/true
 NodeName={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
 PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """)
         os.environ["SLURM_CONF"] = str(self.folder / "slurm.conf")
+        if self.accounts:
+            self.start("slurmdbd", "-D")
+            self.wait_for(lambda: subprocess.run(["sacctmgr", "-i", "add", "cluster", "tessera"], capture_output=True).returncode == 0, "slurmdbd", seconds=120)
         self.start("slurmctld", "-D", "-i")
         self.start("slurmd", "-D", "-N", host)
         self.wait_for(lambda: "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True).stdout, "an idle node")
         print(run("sinfo").strip())
         return self
+
+    def start_accounts(self, munge):
+        """A MariaDB, and the settings of a slurmdbd beside those of Slurm. Returns what Slurm has to know of it."""
+        data, (database, port) = self.folder / "database", free_ports(2)
+        user = "root" if os.getuid() == 0 else os.environ["USER"]
+        run("mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}", "--auth-root-authentication-method=normal", "--skip-test-db")
+        self.start("mariadbd", "--no-defaults", f"--datadir={data}", f"--user={user}", f"--socket={data}/socket", "--bind-address=127.0.0.1", f"--port={database}")
+        ask = ["mariadb", "--no-defaults", f"--socket={data}/socket", "-u", "root", "-e"]
+        self.wait_for(lambda: subprocess.run([*ask, "SELECT 1"], capture_output=True).returncode == 0, "mariadbd", seconds=120)
+        run(*ask, "CREATE USER 'slurm'@'127.0.0.1' IDENTIFIED BY 'slurm'; GRANT ALL ON *.* TO 'slurm'@'127.0.0.1'")
+        settings = self.folder / "slurmdbd.conf"
+        settings.write_text(f"""
+AuthType=auth/munge
+AuthInfo=socket={munge}
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={port}
+SlurmUser={user}
+LogFile={self.folder}/slurmdbd.log
+PidFile={self.folder}/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={database}
+StorageUser=slurm
+StoragePass=slurm
+""")
+        settings.chmod(0o600)
+        return f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort={port}\nAccountingStoragePass={munge}\nMinJobAge=2"
 
     def start(self, *words):
         log = open(self.folder / f"{words[0]}.out", "w")

@@ -1,17 +1,21 @@
-"""tessera scale on a Slurm of one machine: scripts, kills of controller and trainings, time limits, refusals, steps of an allocation."""
+"""tessera scale and tessera tune on a Slurm of one machine: scripts, kills of controller and trainings, time limits, refusals, steps of an allocation."""
 import collections
+import json
 import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 from cluster import check, install, run
 from slurm import Slurm
-from studies import kill_again_and_again, no_doubles, same_as, scale, state, study_file, words
+import study_kills
+from study import study as trials_of
+from studies import kill_again_and_again, no_doubles, same_as, scale, state, study_file, tuned, words
 
 QUICK = {"type": "slurm", "poll_s": 1, "settle_s": 5}
 
@@ -96,30 +100,60 @@ def cancelled(study, folder, slurm):
     print("  what its user cancels is not started again")
 
 
+def tune_cancelled(base, slurm):
+    """A job that its user cancels is its trial's end; the others go on."""
+    command = study_kills.write(base, "tuned_cancelled", 1, json.dumps(QUICK))
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    folder = base / "tuned_cancelled"
+    slurm.wait_for(lambda: list(folder.glob("trials/0/checkpoints/step-*/DONE")), "a checkpoint", seconds=300)
+    run("scancel", "--me")
+    errors = process.communicate(timeout=300)[1]
+    trials = trials_of(folder)
+    check(process.returncode == 0 and trials[0]["state"] == "FAIL" and trials[0]["reason"] == "its job was cancelled", f"{trials}\n{errors}")
+    check(all(trial["state"] in ("COMPLETE", "PRUNED") for trial in trials[1:]) and len(trials) == 5, trials)
+    print("  a trial whose job its user cancels has failed, the others go on", flush=True)
+
+
 def steps(study, folder, reference):
     run("salloc", "-n", 2, *words(study, folder), cwd=folder.parent)
     same_as(folder, reference, "steps of one allocation")
+
+
+def scaled(base, slurm):
+    study = study_file(base / "study.json", QUICK, name="plain")
+    scripts_pass(study, base / "scripts")
+    print(scale(study, base / "plain"))
+    same_as(base / "plain", base / "plain", "undisturbed")
+    killed(study_file(base / "killed.json", QUICK, name="killed", retries=100), base / "killed", base / "plain")
+    lost_id(study_file(base / "lost.json", QUICK, name="lost"), base / "lost", base / "plain")
+    # Slurm counts in minutes: the end of its one minute is told 25 s before, or earlier.
+    slow = ["train.duration=6000ba", "run.log_every=500ba", "eval.every=6000ba", "checkpoint.every=500ba", "run.tensorboard=false"]
+    scale(study_file(base / "slow.json", QUICK, name="slow", options=slow), base / "slow")
+    time_limit(study_file(base / "limit.json", {**QUICK, "time": "1", "save_s": 25}, name="limit", options=slow), base / "limit", base / "slow")
+    refused(study_file(base / "refused.json", {**QUICK, "timeout_s": 3}, name="refused"), base / "refused", slurm)
+    cancelled(study_file(base / "cancelled.json", QUICK, name="cancelled", options=slow), base / "cancelled", slurm)
+    steps(study_file(base / "steps.json", {**QUICK, "allocation": True}, name="steps"), base / "steps", base / "plain")
+
+
+def tuned_here_and_there(base, slurm):
+    tuned(base, QUICK, 20)
+    tune_cancelled(base, slurm)
+    # One allocation whose cores the study fills.
+    run("salloc", "-n", 2, *study_kills.write(base, "tuned_steps", 2, json.dumps({**QUICK, "allocation": True})), cwd=base)
+    study_kills.expect_none_lost(base / "tuned_steps", base / "tuned_here", {})
 
 
 def main():
     install(("slurmctld", "slurmctld"), ("slurmd", "slurmd"), ("srun", "slurm-client"), ("munged", "munge"))
     base = pathlib.Path(tempfile.mkdtemp(prefix="tessera-studies-"))
     base.chmod(0o755)
+    parts = sys.argv[2:] or ["scale", "tune"]
     try:
         with Slurm(base / "slurm") as slurm:
-            study = study_file(base / "study.json", QUICK, name="plain")
-            scripts_pass(study, base / "scripts")
-            print(scale(study, base / "plain"))
-            same_as(base / "plain", base / "plain", "undisturbed")
-            killed(study_file(base / "killed.json", QUICK, name="killed", retries=100), base / "killed", base / "plain")
-            lost_id(study_file(base / "lost.json", QUICK, name="lost"), base / "lost", base / "plain")
-            # Slurm counts in minutes: the end of its one minute is told 25 s before, or earlier.
-            slow = ["train.duration=6000ba", "run.log_every=500ba", "eval.every=6000ba", "checkpoint.every=500ba", "run.tensorboard=false"]
-            scale(study_file(base / "slow.json", QUICK, name="slow", options=slow), base / "slow")
-            time_limit(study_file(base / "limit.json", {**QUICK, "time": "1", "save_s": 25}, name="limit", options=slow), base / "limit", base / "slow")
-            refused(study_file(base / "refused.json", {**QUICK, "timeout_s": 3}, name="refused"), base / "refused", slurm)
-            cancelled(study_file(base / "cancelled.json", QUICK, name="cancelled", options=slow), base / "cancelled", slurm)
-            steps(study_file(base / "steps.json", {**QUICK, "allocation": True}, name="steps"), base / "steps", base / "plain")
+            if "scale" in parts:
+                scaled(base, slurm)
+            if "tune" in parts:
+                tuned_here_and_there(base, slurm)
     finally:
         shutil.rmtree(base, ignore_errors=True)
 

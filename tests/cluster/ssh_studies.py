@@ -1,4 +1,4 @@
-"""tessera scale over ssh: two sshd of this machine at addresses of their own, with a key and settings that lie in the test's folder."""
+"""tessera scale and tessera tune over ssh: two sshd of this machine at addresses of their own, with a key and settings that lie in the test's folder."""
 import getpass
 import pathlib
 import shutil
@@ -8,7 +8,7 @@ import time
 
 from cluster import check, install, run
 from slurm import free_ports
-from studies import kill_again_and_again, no_doubles, same_as, scale, state, study_file, words
+from studies import kill_again_and_again, no_doubles, same_as, scale, state, study_file, tuned, words
 
 HOSTS = ["127.0.0.1", "127.0.0.2"]
 
@@ -112,6 +112,7 @@ def main():
             host_without_answer(hosts, base, executor)
             not_shared(hosts, base, executor)
             across(hosts, base, executor)
+            tuned(base, executor, 6)
     finally:
         shutil.rmtree(base, ignore_errors=True)
 

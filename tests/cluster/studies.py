@@ -1,4 +1,4 @@
-"""What the cluster tests of studies share: a small scaling study, the run that each of its trainings must equal, and kills."""
+"""What the cluster tests of studies share: a small scaling study, the run that each of its trainings must equal, a small study of settings, and kills."""
 import hashlib
 import json
 import os
@@ -9,6 +9,8 @@ import subprocess
 import time
 
 from cluster import OPTIONS, check, program
+import study_kills
+from study import study as trials_of
 
 # Seconds of training on a quiet core, so that kills meet it in all its phases.
 LONG = ["train.duration=400ba", "run.log_every=20ba", "eval.every=200ba", "checkpoint.every=20ba", "run.tensorboard=false"]
@@ -61,7 +63,7 @@ def processes_of(folder):
         except OSError:
             continue
         parts = line.split(b"\0")
-        if parts[0].endswith(b"tessera") and b"scale" not in parts[1:2] and f"run.dir={folder}".encode() in line:
+        if parts[0].endswith(b"tessera") and b"train" in parts and f"run.dir={folder}/".encode() in line:
             found.append(int(entry.name))
     return found
 
@@ -91,8 +93,36 @@ def kill_again_and_again(study, folder, kills, seed, *more):
             controller.kill()
             counts["controller"] += 1
         controller.wait()
+    check(all(counts.values()), f"killed: {counts}")
     print(f"  killed: the controller {counts['controller']} times, a training {counts['training']} times", flush=True)
     scale(study, folder, *more)
+
+
+def kill_training(folder):
+    """Whether there was one."""
+    trainings = processes_of(folder)
+    if not trainings:
+        return False
+    try:
+        os.kill(random.choice(trainings), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def log_goes_on(run, name):
+    """What a run logged goes on step by step: no two processes wrote to it."""
+    last = 0
+    for line in (pathlib.Path(run) / "log.jsonl").read_text().splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue  # torn by a kill
+        if entry["type"] == "resume":
+            last = entry["step"]
+        if entry["type"] == "train":
+            check(entry["step"] > last, f"{name}: step {entry['step']} after {last}: two wrote to one run")
+            last = entry["step"]
 
 
 def no_doubles(folder):
@@ -100,14 +130,27 @@ def no_doubles(folder):
     for name, trial in state(folder).items():
         jobs = sorted(pathlib.Path(folder).glob(f"jobs/{name}-*"))
         check(len(jobs) == trial["attempt"], f"{name}: {len(jobs)} folders of jobs, {trial['attempt']} starts")
-        last = 0
-        for line in (pathlib.Path(folder) / "runs" / name / "log.jsonl").read_text().splitlines():
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                continue  # torn by a kill
-            if entry["type"] == "resume":
-                last = entry["step"]
-            if entry["type"] == "train":
-                check(entry["step"] > last, f"{name}: step {entry['step']} after {last}: two wrote to one run")
-                last = entry["step"]
+        log_goes_on(pathlib.Path(folder) / "runs" / name, name)
+
+
+def tuned(base, executor, kills):
+    """tessera tune with trials that pause and are promoted: as on this machine, then with kills, one trial after another and two at once."""
+    executor = json.dumps(executor)
+    here = study_kills.write(base, "tuned_here", 1)
+    subprocess.run(here, check=True, stdout=subprocess.DEVNULL)
+    calm = base / "tuned_here"
+    states = [trial["state"] for trial in trials_of(calm)]
+    check("COMPLETE" in states and "PRUNED" in states, states)
+    begin = time.monotonic()
+    subprocess.run(study_kills.write(base, "tuned", 1, executor), check=True, stdout=subprocess.DEVNULL)
+    study_kills.expect_whole(base / "tuned", calm, {})
+    print(f"  pauses and promotions in {time.monotonic() - begin:.0f} s: the weights of the same study on this machine", flush=True)
+    random.seed(5)
+    for name, at_once, expect in (("tuned_killed", 1, study_kills.expect_whole), ("tuned_beside", 2, study_kills.expect_none_lost)):
+        begin = time.monotonic()
+        count = study_kills.disturbed(study_kills.write(base, name, at_once, executor), base / name, kill_training, kills)
+        expect(base / name, calm, count)
+        check(not processes_of(base / name), "a training was left behind")
+        for trial in trials_of(base / name):
+            log_goes_on(base / name / trial["folder"], f"{name}: trial {trial['number']}")
+        print(f"  in {time.monotonic() - begin:.0f} s", flush=True)

@@ -76,6 +76,14 @@ def images():
                     yield f"{path.stem}-{entry.get('name', id(entry))}", as_bytes(entry["file"])
 
 
+def jpeg():
+    """JPEGs among them behind the four bytes that choose a window, as fuzz_jpeg.cpp takes them apart."""
+    for name, content in images():
+        if content.startswith(b"\xff\xd8"):
+            yield f"{name}-whole", b"\x00\xff\x00\xff" + content
+            yield f"{name}-part", b"\x40\x80\x50\xa0" + content
+
+
 def mds():
     """An index as it is; of shards the columns' number and the count of samples before them, as fuzz_mds.cpp takes them apart."""
     for case in json.loads((FIXTURES / "mds.json").read_text())["cases"]:
@@ -111,7 +119,7 @@ def sealed():
 
 def main():
     makers = {"pth": lambda: weights("pth"), "safetensors": lambda: weights("safetensors"), "config": config, "coco": coco,
-              "lists": lists, "images": images, "control": control, "experiment": experiment, "sealed": sealed, "mds": mds,
+              "lists": lists, "images": images, "jpeg": jpeg, "control": control, "experiment": experiment, "sealed": sealed, "mds": mds,
               "tfrecord": lambda: shards("tfrecord"), "tar": lambda: shards("tar"), "rle": rle, "labelme": labelme, "s3_xml": s3_xml}
     for target in sys.argv[2:]:
         for name, content in makers[target]():

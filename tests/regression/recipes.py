@@ -11,7 +11,7 @@ SHORT = ["train.duration=6ba", "eval.every=6ba", "checkpoint.every=3ba", "checkp
 
 def over_a_config(folder):
     out, _ = tessera("recipe", "list")
-    check([line.split()[0] for line in out.splitlines()] == ["hot", "medium", "mild"], out)
+    check([line.split()[0] for line in out.splitlines()] == ["hot", "medium", "mild", "auto"], out)
     out, _ = tessera("recipe", "show", "medium", "demo", "train.duration=7ep")
     check("train.sam.rho: 0 -> 0.3" in out and "flat minima" in out, out)
     check("train.duration: 7ep stays: command line sets it, over the recipe's 90ep" in out, out)
@@ -57,6 +57,11 @@ def automatic(folder):
     for said in ("# Made by `tessera recipe auto`", "random_crop: {size: 64", "quarter_turns: true", "name: unet", "duration: 200ba", "classes: ["):
         check(said in text, f"{said} is not in\n{text}")
     tessera("train", config, "--dry-run", "model.unet.channels=[4,8]")
+    (folder / "own.yaml").write_text(f"data: {{path: {folder}/cells, classes: [ground, cell, spot]}}\ntrain: {{seed: 7, device: cpu}}\n")
+    out, _ = tessera("recipe", "auto", folder / "own.yaml", "optimizer.lr=0.05", "model.unet.channels=[4,8]", "train.ema.half_life=5ba")
+    for said in ("  # as given, or follows from what is\n  lr: 0.05\n", "channels: [4, 8]", "bottleneck: 0", "half_life: 5ba", "seed: 7", 'device: "cpu"',
+                 '"spot"'):
+        check(said in out, f"{said} was given and is not in\n{out}")
     small = ["model.unet.channels=[4,8]", "model.unet.bottleneck=8", "train.duration=4ba", "eval.every=4ba", "checkpoint.every=2ba", "run.pictures=0"]
     run = [*data, *small, "recipe=auto", f"run.dir={folder}/auto"]
     _, errors = tessera("train", *run)
@@ -67,8 +72,31 @@ def automatic(folder):
     check("recipe=auto chose" not in errors and final_hash(folder / "auto") == whole, errors)
     _, errors = tessera("train", *run, "--ranks", "2", expect=2)
     check("write the choice down first" in errors, errors)
+    _, errors = tessera("train", *run, env={"SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_STEP_ID": "0", "SLURM_JOB_ID": "7", "SLURM_LOCALID": "0",
+                                            "SLURM_NODEID": "0", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_NUM_TASKS": "2", "MASTER_ADDR": "127.0.0.1"}, expect=2)
+    check("write the choice down first" in errors, errors)
     _, errors = tessera("config", "show", "demo", "recipe=auto", expect=2)
     check("tessera recipe auto" in errors, errors)
+
+
+def odd_folders(folder):
+    """A class that one mask of many shows is a class; masks that show nothing are no data."""
+    small = ["train.device=cpu", "model.unet.channels=[4,8]", "model.unet.bottleneck=8"]
+    for i in range(90):
+        def label(y, x, i=i):
+            return 2 if i == 77 and y < 3 else int((y - 8) ** 2 + (x - i % 16) ** 2 < 12)
+
+        write_png(folder / "rare/images" / f"{i:02}.png", 16, 16, lambda y, x: 90 * label(y, x) + (x * y) % 9)
+        write_png(folder / "rare/masks" / f"{i:02}.png", 16, 16, label)
+        if i < 6:
+            write_png(folder / "empty/images" / f"{i:02}.png", 16, 16, lambda y, x, i=i: (x * y + i) % 99)
+            write_png(folder / "empty/masks" / f"{i:02}.png", 16, 16, lambda y, x: 0)
+    out, _ = tessera("recipe", "auto", f"data.path={folder}/rare", *small)
+    check("# Masks: the values are the classes" in out and '"class_2"' in out and "random_crop: {size: 32" in out, out)
+    _, errors = tessera("recipe", "auto", f"data.path={folder}/empty", *small, expect=2)
+    check("nothing is labelled but 'background'" in errors, errors)
+    _, errors = tessera("recipe", "auto", folder / "rare", expect=2)
+    check("is a folder, where a config is expected" in errors, errors)
 
 
 def rare_classes(folder):
@@ -100,6 +128,8 @@ def main():
         print("recipes over a config: shown, explained, resumed without their file")
         automatic(folder)
         print("recipe auto: written, trained, resumed")
+        odd_folders(folder)
+        print("recipe auto: the rarest class found, nothing to learn told")
         rare_classes(folder)
         print("rare classes first: one rank, two ranks, resumed")
 

@@ -48,7 +48,7 @@ def strong(folder):
         if ranks == "2":
             check(float(row["metric_change"]) < 1e-9 and 0 <= float(row["hidden_share"]) <= 1, str(row))
     check("EUR" in out and "scale.html" in out, out)
-    for name in ("scale.html", "scale.svg", "scale.json"):
+    for name in ("scale.html", "scale.svg", "scale.png", "scale.json"):
         check((folder / "strong" / name).stat().st_size > 1000, f"{name} is empty")
     times = {name: (folder / "strong/runs" / name / "log.jsonl").stat().st_mtime for name in state(folder / "strong")}
     scale("base/models/unet_small", folder / "strong", *options, "--ranks", "1,2,3", "--modes", "ddp,dp,zero1")
@@ -58,6 +58,14 @@ def strong(folder):
     check(difference < 1e-9, f"zero1 on 3 ranks: weights differ by {difference}")
     _, errors = scale("base/models/unet_small", folder / "strong", *options, "optimizer.lr=0.5", "--ranks", "1,2", expect=2)
     check("other settings" in errors, errors)
+    tune = ["tune", "base/models/unet_small", "--folder", folder / "strong", "--vary", "optimizer.lr=0.1,0.2"]
+    _, errors = tessera(*tune, expect=2)
+    check("holds a study of `tessera scale`" in errors, errors)
+    check(not (folder / "strong/study.yaml").exists(), "a study of another command was written into")
+    (folder / "tuned").mkdir()
+    (folder / "tuned/study.sqlite").touch()
+    _, errors = scale("base/models/unet_small", folder / "tuned", *options, expect=2)
+    check("holds a study of `tessera tune`" in errors, errors)
     print("strong scaling: one result, a study that grows")
 
 

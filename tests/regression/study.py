@@ -39,6 +39,8 @@ def quick(folder):
         check([step for step, _ in t["reports"]] == list(range(1, 7)), t)
         check(t["values"][0] == max(value for _, value in t["reports"]), t)
         check(len({json.dumps(line) for line in log_lines(folder / "quick" / t["folder"]) if line["type"] == "eval"}) == 6, t)
+    processes = {(path.read_text().splitlines()[-1].split(" ")[0]) for path in (folder / "quick/jobs").glob("*/process")}
+    check(len(processes) == 1, f"three trials, one after another, had {len(processes)} processes")
     best = max(trials, key=lambda t: t["values"][0])
     command, _ = tessera("tune", "best", folder / "quick", "--run-dir", folder / "again")
     words = shlex.split(command)
@@ -52,7 +54,7 @@ def quick(folder):
     tessera("tune", folder / "quick", "--trials", 4)
     check(study(folder / "quick")[:3] == trials and len(study(folder / "quick")) == 4, "going on changed the trials before")
     _, errors = tessera(*same, "random", "--trials", 5, expect=2)
-    check("begun with another search" in errors, errors)
+    check("begun with other settings (search)" in errors, errors)
     status, _ = tessera("tune", "status", folder / "quick")
     check(len(status.splitlines()) == 5 and "complete" in status, status)
     print("a study from the command line: trials, best, going on, what may not change")
@@ -141,6 +143,11 @@ def mistakes(folder):
                         ((base, "--vary", "optimizer.lrr=0.1,0.2", "--trials", 3), "did you mean 'optimizer.lr'?"),
                         ((base, "--vary", "model.name=unet,psnet_r50", "--trials", 3), "model.name: there is no model 'psnet_r50'"),
                         ((base, "--vary", "optimizer.lr=0.1,-2", "--trials", 3), "optimizer.lr"),
+                        ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 3, "--objective", "mean_iuo"), "did you mean 'mean_iou'?"),
+                        ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 0), "a number above 0"),
+                        ((base, "--vary", "optimizer.lr=0.1,0.2", "train.seeed=3", "--trials", 3), "did you mean 'seed'?"),
+                        ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 3, "--prices", folder / "none.yaml"), "there is no file"),
+                        ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 3, "--set", "budget.cost=2"), "give --prices"),
                         ((folder / "none.yaml", "--trials", 3), "none.yaml")]:
         _, errors = tessera("tune", *words, "--folder", folder / "none", expect=2)
         check(said in errors, errors)

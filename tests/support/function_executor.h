@@ -50,7 +50,9 @@ class FunctionExecutor final : public Executor {
   bool holds = false;     // jobs stay running
   bool remembers = true;  // the words of all jobs
   int64_t started = 0;
-  std::map<std::string, int> exit_codes;                  // of jobs by name, instead of what they would do; each once
+  std::map<std::string, int> exit_codes;                  // of jobs by name, instead of what they would do
+  std::string reason = "told to fail";                    // of those
+  std::string device;                                     // that runs say they run on; empty: they say nothing
   std::map<std::string, std::vector<std::string>> words;  // of all jobs
 
  private:
@@ -72,11 +74,12 @@ class FunctionExecutor final : public Executor {
       values[word.substr(0, equals)] = value;
     }
     if (const auto code = exit_codes.find(job.name); code != exit_codes.end())
-      return {.state = JobStatus::State::kEnded, .exit_code = code->second, .reason = "told to fail"};
+      return {.state = JobStatus::State::kEnded, .exit_code = code->second, .reason = reason};
     // Where the other one's checkpoint, .../step-00000012, was taken.
     const int64_t begun = from.empty() ? 0 : std::stoll(from.substr(from.rfind('-') + 1));
     int64_t& done = done_.try_emplace(folder, begun).first->second;
     make_folders(folder);
+    if (!device.empty()) write_file(fs::path(folder) / "environment.json", nlohmann::json{{"device", device}}.dump());
     std::ofstream log(fs::path(folder) / "log.jsonl", std::ios::app);
     const auto line = [&](nlohmann::json fields) {
       fields["time"] = unix_s();

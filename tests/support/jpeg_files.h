@@ -18,6 +18,7 @@ struct JpegKind {
   int restart_rows = 0;
   bool separate_scans = false;  // one for each component, as no encoder of today writes
   int quality = 85;
+  bool optimized = false;  // with codes of its own rather than everybody's
 };
 
 // An 8-bit image of 1 or 3 channels as a JPEG file of that kind.
@@ -39,6 +40,7 @@ inline std::vector<uint8_t> encode_jpeg(const Image& image, const JpegKind& kind
     jpeg.comp_info[0].h_samp_factor = kind.horizontal;
     jpeg.comp_info[0].v_samp_factor = kind.vertical;
   }
+  jpeg.optimize_coding = kind.optimized ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&jpeg);
   jpeg.restart_in_rows = kind.restart_rows;
   std::vector<jpeg_scan_info> scans;

@@ -86,7 +86,7 @@ __device__ __forceinline__ T pixel_sums(const SoftmaxArguments<T>& a, int image,
 }
 
 // The gradient of the logits: of the cross entropy times grad_out, or where that is null of the sums. `to` may be `from`.
-template <SoftmaxTask kTask, class T, class From, class To>
+template <LossTask kTask, class T, class From, class To>
 __device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int image, int64_t pixel, const double* grad_out,
                                                const From& from, const To& to) {
   PixelTargets<T> target;
@@ -98,12 +98,12 @@ __device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int
     });
     return;
   }
-  const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*grad_out) : T(1);
-  const T shift = kTask == SoftmaxTask::kCrossEntropy ? T(0) : a.grad_dot[pixel];
+  const T scale = kTask == LossTask::kCrossEntropy ? static_cast<T>(*grad_out) : T(1);
+  const T shift = kTask == LossTask::kCrossEntropy ? T(0) : a.grad_dot[pixel];
   const T bound = a.log_sum[pixel] * kLog2E<T>, mass = target.mass * scale, labelled = target.labelled * scale;
   const auto gradient = [&](int c, T z) {  // but for what the label adds
     const T p = exp2_fast(z * kLog2E<T> - bound);
-    if (kTask == SoftmaxTask::kSumsGradient) return p * (a.grad_sums[a.classes + c] - shift);
+    if (kTask == LossTask::kSumsGradient) return p * (a.grad_sums[a.classes + c] - shift);
     return a.smoothing > 0 ? mass * p - labelled * a.spread(c) : mass * p;
   };
   T at_label[2];
@@ -112,7 +112,7 @@ __device__ __forceinline__ void pixel_gradient(const SoftmaxArguments<T>& a, int
     const int label = target.label[i], other = target.label[1 - i];
     if (label < 0) continue;
     const T z = from[label];
-    if (kTask == SoftmaxTask::kSumsGradient) {
+    if (kTask == LossTask::kSumsGradient) {
       at_label[i] = gradient(label, z) + exp2_fast(z * kLog2E<T> - bound) * a.grad_sums[label];
     } else {
       at_label[i] = gradient(label, z) - scale * (target.weight[i] + (label == other ? target.weight[1 - i] : T(0)));

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-enum class SoftmaxTask { kCrossEntropy, kLogSums, kSums, kSumsGradient };
+enum class LossTask { kCrossEntropy, kLogSums, kSums, kSumsGradient };
 
 // The arguments of all kernels of the fused losses. T: the type they compute in.
 template <class T>

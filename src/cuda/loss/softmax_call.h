@@ -91,7 +91,7 @@ class SoftmaxCall {
       return sums;
     }
     const at::Tensor sums = empty_walks({2, arguments_.classes}, at::CppTypeToScalarType<T>::value);
-    walk_cells<SoftmaxTask::kSums>({.sums = sums.mutable_data_ptr<T>()});
+    walk_cells<LossTask::kSums>({.sums = sums.mutable_data_ptr<T>()});
     return sums;
   }
 
@@ -106,7 +106,7 @@ class SoftmaxCall {
     return empty(size, type);
   }
 
-  template <SoftmaxTask kTask>
+  template <LossTask kTask>
   void walk_cells(const CellOutput<T>& to) {
     const int classes = arguments_.classes;
     if (stretches() > 1) {
@@ -134,7 +134,7 @@ class SoftmaxCall {
     return gradient;
   }
 
-  template <SoftmaxTask kTask>
+  template <LossTask kTask>
   at::Tensor pixel_gradient(const double* grad_out) const {
     const at::Tensor gradient = empty_gradient();
     if (tiles_ && gradient.stride(3) == tiles_->gradient_pitch.global) {
@@ -173,7 +173,7 @@ class SoftmaxCall {
   void find_log_sums() {
     const at::Tensor parts = empty({stretches(), labels_.size(0), labels_.size(1), labels_.size(2)});
     const at::Tensor dot_parts = arguments_.grad_sums == nullptr ? at::Tensor() : at::empty_like(parts);
-    start<kMostLanes, SoftmaxTask::kLogSums, false>(
+    start<kMostLanes, LossTask::kLogSums, false>(
         {.log_sums = parts.mutable_data_ptr<T>(),
          .grad_dots = dot_parts.defined() ? dot_parts.mutable_data_ptr<T>() : nullptr});
     kept_.push_back(parts.logsumexp(0));
@@ -209,7 +209,7 @@ class SoftmaxCall {
   void with_packs(Work&& work) const {
     if constexpr (kThreadPixels) tessera::with_packs<T>(arguments_.type, *tiles_, std::forward<Work>(work));
   }
-  template <int K, SoftmaxTask kTask, bool kKnown>
+  template <int K, LossTask kTask, bool kKnown>
   void start(const CellOutput<T>& to) {
     launch(cell_kernel<T, K, kTask, kKnown>,
            dim3(blocks_for(walks_.count, kCellWarps<T>), blocks_for(arguments_.classes, 32 * K)), 32 * kCellWarps<T>, 0,

@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-template <class T, int K, SoftmaxTask kTask, bool kKnown>
+template <class T, int K, LossTask kTask, bool kKnown>
 class CellWalk {
  public:
   __device__ CellWalk(const SoftmaxArguments<T>& a, int first_class, CellMemory<T, K>& memory)
@@ -27,7 +27,7 @@ class CellWalk {
         first_class_(first_class),
         memory_(memory),
         corners_(a, first_class, memory.corners) {
-    if constexpr (kKnown && kTask == SoftmaxTask::kCrossEntropy) {
+    if constexpr (kKnown && kTask == LossTask::kCrossEntropy) {
       if (a.smoothing <= 0) return;
 #pragma unroll
       for (int k = 0; k < K; ++k) own_spread_ += corners_.has(k) ? a.spread(corners_.class_of(k)) : T(0);
@@ -39,13 +39,13 @@ class CellWalk {
     const int64_t row = walk / walks.per_row;
     image_ = static_cast<int>(row / a_.rows.in);
     top_ = static_cast<int>(row % a_.rows.in);
-    gradient_ = kTask != SoftmaxTask::kSums && kTask != SoftmaxTask::kLogSums && to.parts != nullptr;
-    if (kTask == SoftmaxTask::kLogSums) {
+    gradient_ = kTask != LossTask::kSums && kTask != LossTask::kLogSums && to.parts != nullptr;
+    if (kTask == LossTask::kLogSums) {
       const int64_t before = static_cast<int64_t>(blockIdx.y) * a_.images * a_.rows.out * a_.columns.out;
       log_sums_ = to.log_sums + before;
       grad_dots_ = to.grad_dots == nullptr ? nullptr : to.grad_dots + before;
     }
-    const bool spread = kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0;
+    const bool spread = kTask == LossTask::kCrossEntropy && a_.smoothing > 0;
     const int begin = static_cast<int>(walk % walks.per_row) * walks.length;
     const int end = begin + walks.length < a_.columns.in ? begin + walks.length : a_.columns.in;
     const int y_begin = a_.rows.begin(top_), y_end = a_.rows.begin(top_ + 1);
@@ -70,11 +70,11 @@ class CellWalk {
       part += 2 * a_.classes;
     }
     if (gradient_) corner_grads_.write(1, part, corners_.class_of(0), a_.classes);
-    if (kTask == SoftmaxTask::kCrossEntropy) {
+    if (kTask == LossTask::kCrossEntropy) {
       value_ = warp_sum(value_);
       if (lane_ == 0) to.values[kKnown ? walk_of_stretch(walks, walk) : walk] = value_;
     }
-    if (kTask == SoftmaxTask::kSums) write_sums(to.sums + walk * 2 * a_.classes);
+    if (kTask == LossTask::kSums) write_sums(to.sums + walk * 2 * a_.classes);
   }
 
  private:
@@ -120,7 +120,7 @@ class CellWalk {
     const unsigned counted = __ballot_sync(kAllLanes, own.target.counts());
     if (counted == 0) return;
     memory_.right[lane_] = own.place.right;
-    memory_.mass[lane_] = kTask == SoftmaxTask::kCrossEntropy ? own.target.mass : own.target.labelled;
+    memory_.mass[lane_] = kTask == LossTask::kCrossEntropy ? own.target.mass : own.target.labelled;
     __syncwarp();
     const int bits = chunk.row_bits(), width = chunk.width(), rows = chunk.rows(), below = chunk.y_end - chunk.y;
     for (int row = 0; row < rows && row < below; ++row) {
@@ -133,7 +133,7 @@ class CellWalk {
       if (gradient_) corner_grads_.add_row(down, row_.grad);
     }
     __syncwarp();
-    if constexpr (kTask == SoftmaxTask::kLogSums) {
+    if constexpr (kTask == LossTask::kLogSums) {
       if (own.target.counts()) write_log_sums(own, pixel_index(chunk));
     } else {
       finish_pixels(own);
@@ -153,7 +153,7 @@ class CellWalk {
       memory_.label_logit[i][lane_] = corners_.logit(own.place, chunk.column, own.target.label[i]);
     }
     if (kKnown) memory_.extra[lane_] = (a_.log_sum[pixel_index(chunk)] - corners_.bound(own.place)) * kLog2E<T>;
-    if (kKnown && kTask == SoftmaxTask::kSumsGradient) memory_.shift[lane_] = a_.grad_dot[pixel_index(chunk)];
+    if (kKnown && kTask == LossTask::kSumsGradient) memory_.shift[lane_] = a_.grad_dot[pixel_index(chunk)];
   }
 
   // Pixels of slots [begin, begin + kPixelGroup), all in one row.
@@ -166,21 +166,21 @@ class CellWalk {
       for (int q = 0; q < kPixelGroup; ++q) {
         scale[q] = mass.value[q];
         row_.exponentials(right.value[q], scale[q] != 0 ? extra.value[q] : T(0), e[q]);
-        mean[q] = kTask == SoftmaxTask::kSumsGradient && scale[q] != 0 ? memory_.shift[begin + q] : T(0);
+        mean[q] = kTask == LossTask::kSumsGradient && scale[q] != 0 ? memory_.shift[begin + q] : T(0);
       }
     } else {
       normalise(begin, right, e, scale, mean);
-      if (kTask == SoftmaxTask::kLogSums) return;
+      if (kTask == LossTask::kLogSums) return;
     }
 #pragma unroll
     for (int q = 0; q < kPixelGroup; ++q) {
       const T to_right = scale[q] * right.value[q], to_left = scale[q] - to_right;
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        if constexpr (kTask == SoftmaxTask::kSums) {
+        if constexpr (kTask == LossTask::kSums) {
           sums_[k] += scale[q] * e[q][k];
         } else {
-          const T g = kTask == SoftmaxTask::kSumsGradient ? e[q][k] * (class_grad(k) - mean[q]) : e[q][k];
+          const T g = kTask == LossTask::kSumsGradient ? e[q][k] * (class_grad(k) - mean[q]) : e[q][k];
           row_.grad[0][k] += to_left * g;
           row_.grad[1][k] += to_right * g;
         }
@@ -211,7 +211,7 @@ class CellWalk {
     const T mass = memory_.mass[slot], own_scale = divide_fast(mass, sum);
 #pragma unroll
     for (int q = 0; q < kPixelGroup; ++q) scale[q] = __shfl_sync(kAllLanes, own_scale, 8 * q);
-    if (kTask == SoftmaxTask::kSumsGradient || (kTask == SoftmaxTask::kLogSums && grad_dots_ != nullptr)) {
+    if (kTask == LossTask::kSumsGradient || (kTask == LossTask::kLogSums && grad_dots_ != nullptr)) {
       // The sum of gradient * exponential over all classes, with the label's own gradient.
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) {
@@ -224,7 +224,7 @@ class CellWalk {
         dot += a_.grad_sums[memory_.label[slot]] * exp2_fast(memory_.label_logit[0][slot] - memory_.extra[slot]);
       }
       const T own_mean = divide_fast(dot, sum);
-      if (kTask == SoftmaxTask::kLogSums && lane_ % 8 == 0) memory_.shift[slot] = own_mean;
+      if (kTask == LossTask::kLogSums && lane_ % 8 == 0) memory_.shift[slot] = own_mean;
 #pragma unroll
       for (int q = 0; q < kPixelGroup; ++q) mean[q] = __shfl_sync(kAllLanes, own_mean, 8 * q);
     }
@@ -255,24 +255,24 @@ class CellWalk {
       T amount = 0;
       if (label >= 0) {
         const T logit = memory_.label_logit[i][lane_];
-        if (kTask == SoftmaxTask::kCrossEntropy) {
+        if (kTask == LossTask::kCrossEntropy) {
           amount = -own.target.weight[i];
           if (first_class_ == 0) value_ -= own.target.weight[i] * logit * kLn2<T>;
         } else {
           const T probability = exp2_fast(logit - extra) / sum;
-          amount = kTask == SoftmaxTask::kSums ? probability : a_.grad_sums[label] * probability;
+          amount = kTask == LossTask::kSums ? probability : a_.grad_sums[label] * probability;
         }
       }
       const T right = amount * own.place.right, left = amount - right, down = own.place.down, up = T(1) - down;
-      if (gradient_ || kTask == SoftmaxTask::kSums) {
+      if (gradient_ || kTask == LossTask::kSums) {
         memory_.labels.add(label, first_class_, {{up * left, down * left, up * right, down * right}}, lane_);
       }
     }
-    if (kTask == SoftmaxTask::kCrossEntropy && counts) {
+    if (kTask == LossTask::kCrossEntropy && counts) {
       value_ += own_mass(own.target) * kLn2<T> * (log2(sum) + extra);
       if (a_.smoothing > 0) value_ -= own.target.labelled * corners_.spread(own.place);
     }
-    if (kTask == SoftmaxTask::kCrossEntropy && a_.smoothing > 0 && gradient_) spread_gradient(own);
+    if (kTask == LossTask::kCrossEntropy && a_.smoothing > 0 && gradient_) spread_gradient(own);
   }
 
   // The part of a pixel's -log p that this warp has to add: its stretch's, and once the labels'.
@@ -322,13 +322,13 @@ class CellWalk {
 
 // Blocks that a multiprocessor should hold. Four of cross entropy over 150 classes were faster on an H200 than three, although
 // some registers then go to memory.
-template <class T, int K, SoftmaxTask kTask>
-inline constexpr int kCellBlocks = sizeof(T) != 4 || K > 5                         ? 1
-                                   : K == 5 && kTask == SoftmaxTask::kCrossEntropy ? 4
-                                                                                   : 3;
+template <class T, int K, LossTask kTask>
+inline constexpr int kCellBlocks = sizeof(T) != 4 || K > 5                      ? 1
+                                   : K == 5 && kTask == LossTask::kCrossEntropy ? 4
+                                                                                : 3;
 
 // blockIdx.y: which 32 K of the classes, where there are more.
-template <class T, int K, SoftmaxTask kTask, bool kKnown>
+template <class T, int K, LossTask kTask, bool kKnown>
 __global__ void __launch_bounds__(32 * kCellWarps<T>, kCellBlocks<T, K, kTask>)
     cell_kernel(const SoftmaxArguments<T> a, CellWalks walks, CellOutput<T> to) {
   const int warp = static_cast<int>(threadIdx.x / 32);

@@ -77,7 +77,7 @@ __global__ void pixel_sums_kernel(const SoftmaxArguments<T> a, T* values) {
 }
 
 // The gradient where logits have the labels' size, times grad_out; S: its type.
-template <class T, class S, SoftmaxTask kTask>
+template <class T, class S, LossTask kTask>
 __global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double* grad_out, S* gradient, Strides to) {
   const WarpPixel<T> p(a);
   if (p.image >= a.images) return;
@@ -87,13 +87,13 @@ __global__ void pixel_gradient_kernel(const SoftmaxArguments<T> a, const double*
   S* const row = gradient + p.image * to.image + p.y * to.row + p.x * to.column;
   const PixelLogits<T> z(a, p.image, p.y, p.x);
   const T log_sum = a.log_sum[p.index];
-  const T scale = kTask == SoftmaxTask::kCrossEntropy ? static_cast<T>(*grad_out) : T(1);
-  const T shift = kTask == SoftmaxTask::kCrossEntropy ? T(0) : a.grad_dot[p.index];
+  const T scale = kTask == LossTask::kCrossEntropy ? static_cast<T>(*grad_out) : T(1);
+  const T shift = kTask == LossTask::kCrossEntropy ? T(0) : a.grad_dot[p.index];
   for (int c = lane; c < a.classes; c += 32) {
     T g = 0;
     if (target.counts()) {
       const T probability = exp2_fast((z[c] - log_sum) * kLog2E<T>);
-      if (kTask == SoftmaxTask::kCrossEntropy) {
+      if (kTask == LossTask::kCrossEntropy) {
         g = target.mass * probability;
         for (int i = 0; i < 2; ++i) g -= target.label[i] == c ? target.weight[i] : T(0);
         if (a.smoothing > 0) g -= target.labelled * a.spread(c);

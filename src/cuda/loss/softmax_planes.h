@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kPlaneThreads) plane_sums_kernel(const Softmax
   if (values != nullptr) values[p.index] = value;
 }
 
-template <class T, class S, SoftmaxTask kTask>
+template <class T, class S, LossTask kTask>
 __global__ void __launch_bounds__(kPlaneThreads)
     plane_gradient_kernel(const SoftmaxArguments<T> a, const double* grad_out, S* gradient, Strides to) {
   const ThreadPixel p(a);

@@ -25,7 +25,7 @@ __global__ void tile_sums_kernel(const SoftmaxArguments<T> a, const LogitTiles t
 }
 
 // The gradient, first over the logits in shared memory, or where its pixels lie closer together behind them.
-template <class T, class S, int kPack, SoftmaxTask kTask>
+template <class T, class S, int kPack, LossTask kTask>
 __global__ void tile_gradient_kernel(const SoftmaxArguments<T> a, const LogitTiles tiles, const double* grad_out, S* gradient) {
   const PixelTile<S> tile = load_tile<S>(a, tiles);
   const int64_t first = tiles.first_pixel(blockIdx.x);

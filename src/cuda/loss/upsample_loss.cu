@@ -25,7 +25,7 @@ std::tuple<at::Tensor, at::Tensor> cross_entropy_cuda(const at::Tensor& logits, 
     }
     const at::Tensor values = call.empty_values();
     const at::Tensor parts = with_gradient ? call.empty_parts() : call.empty({0});
-    call.template walk_cells<SoftmaxTask::kCrossEntropy>(
+    call.template walk_cells<LossTask::kCrossEntropy>(
         {.parts = with_gradient ? parts.template mutable_data_ptr<T>() : nullptr, .values = values.mutable_data_ptr<double>()});
     return std::tuple(sum_images(values), parts);
   });
@@ -42,7 +42,7 @@ at::Tensor cross_entropy_backward_cuda(const at::Tensor& grad_out, const at::Ten
     if (!call.pixelwise()) return call.gather(saved, factor.const_data_ptr<double>());
     call.set_targets(class_weights, smoothing, other_labels, mix_weight);
     call.set_log_sums(saved);
-    return call.template pixel_gradient<SoftmaxTask::kCrossEntropy>(factor.const_data_ptr<double>());
+    return call.template pixel_gradient<LossTask::kCrossEntropy>(factor.const_data_ptr<double>());
   });
 }
 
@@ -62,10 +62,10 @@ at::Tensor softmax_sums_backward_cuda(const at::Tensor& logits, const at::Tensor
     call.set_grad_sums(grad_out);
     if (call.pixelwise()) {
       const at::Tensor known = call.find_sums(nullptr);
-      return call.template pixel_gradient<SoftmaxTask::kSumsGradient>(nullptr);
+      return call.template pixel_gradient<LossTask::kSumsGradient>(nullptr);
     }
     const at::Tensor parts = call.empty_parts();
-    call.template walk_cells<SoftmaxTask::kSumsGradient>({.parts = parts.template mutable_data_ptr<T>()});
+    call.template walk_cells<LossTask::kSumsGradient>({.parts = parts.template mutable_data_ptr<T>()});
     return call.gather(parts, nullptr);
   });
 }

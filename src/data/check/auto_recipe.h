@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "data/check/commented_config.h"
 #include "data/check/data_fingerprint.h"
 
 namespace tessera {
@@ -18,18 +19,10 @@ struct DeviceFacts {
   bool pretrained = false;  // weights of a ResNet-34 are on this machine
 };
 
-// One value of a config, as YAML, and the sentence that says why.
-struct Choice {
-  std::string key, value, reason;
-};
-
-std::vector<Choice> choose_recipe(const DataFingerprint& data, const DeviceFacts& device);
+std::vector<CommentedValue> choose_recipe(const DataFingerprint& data, const DeviceFacts& device);
 
 // How long to train: the steps that the data asks for, fewer where they would take longer than `seconds` with the step time
 // that was measured.
-Choice choose_duration(const DataFingerprint& data, int64_t batch_size, double step_seconds, double seconds);
-
-// The choices as a config: groups in the order in which they come first, each value under its reason.
-std::string commented_config(const std::vector<Choice>& choices);
+CommentedValue choose_duration(const DataFingerprint& data, int64_t batch_size, double step_seconds, double seconds);
 
 }  // namespace tessera

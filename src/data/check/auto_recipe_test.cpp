@@ -5,6 +5,7 @@
 #include <map>
 
 #include "config/experiment.h"
+#include "data/check/crop_choice.h"
 #include "data/datasets/dataset_factory.h"
 #include "support/fixed_dataset.h"
 #include "support/fixtures.h"
@@ -49,9 +50,9 @@ DataFingerprint photographs() {
   return data;
 }
 
-std::map<std::string, std::string> values_of(const std::vector<Choice>& choices) {
+std::map<std::string, std::string> values_of(const std::vector<CommentedValue>& choices) {
   std::map<std::string, std::string> values;
-  for (const Choice& choice : choices) {
+  for (const CommentedValue& choice : choices) {
     EXPECT_TRUE(values.emplace(choice.key, choice.value).second) << choice.key << " twice";
     EXPECT_GT(choice.reason.size(), 5U) << choice.key;
   }
@@ -85,10 +86,24 @@ TEST(AutoRecipe, OtherDepthsFindTheirRangeAndOverlappingClassesHaveASigmoidEach)
   data.depth = "16-bit";
   data.channels = 1;
   data.multi_label = true;
+  data.exposure_spread = 0.4;
   const auto values = values_of(choose_recipe(data, {}));
   EXPECT_EQ(values.at("data.normalize.mode"), "auto");
   EXPECT_EQ(values.at("loss.terms"), "[bce, dice]");
+  EXPECT_CONTAINS(values.at("data.train.transforms"), "photometric");  // in shares of the range that is found
+}
+
+// One mean for all channels would leave each its own scale; single channels and colours are normalised by the image.
+TEST(AutoRecipe, StacksOfChannelsAreNotNormalisedByImage) {
+  DataFingerprint data = cells();
+  data.depth = "16-bit";
+  data.channels = 1;
+  const auto values = values_of(choose_recipe(data, {}));
+  EXPECT_EQ(values.at("data.normalize.mode"), "per_image");
+  EXPECT_CONTAINS(values.at("data.train.transforms"), "gamma");
   EXPECT_EQ(values.at("data.train.transforms").find("photometric"), std::string::npos);
+  data.channels = 5;
+  EXPECT_EQ(values_of(choose_recipe(data, {})).at("data.normalize.mode"), "auto");
 }
 
 // Of few images nothing is known: they are not turned.
@@ -104,6 +119,45 @@ TEST(AutoRecipe, CropsFitIntoTheImages) {
   EXPECT_CONTAINS(values_of(choose_recipe(data, {})).at("data.train.transforms"), "random_crop: {size: 128");
 }
 
+// Houses in an aerial image: where objects are small beside it they would vanish in a smaller one.
+TEST(AutoRecipe, HugeImagesAreMadeSmallerOnlyAsFarAsTheirObjectsAllow) {
+  DataFingerprint data = photographs();
+  data.smallest = data.median = data.largest = {4000, 6000};
+  data.object_size = 120;
+  const auto of_small = values_of(choose_recipe(data, {.gpu = true}));
+  EXPECT_CONTAINS(of_small.at("data.train.transforms"), "scale_jitter: {min");
+  EXPECT_CONTAINS(of_small.at("data.train.transforms"), "random_crop: {size: 512");
+  EXPECT_EQ(of_small.count("data.val.transforms"), 0U);
+  EXPECT_EQ(of_small.at("eval.batch_size"), "1");
+  data.object_size = 900;  // which then is 100
+  EXPECT_CONTAINS(values_of(choose_recipe(data, {.gpu = true})).at("data.val.transforms"), "size: 672");
+}
+
+TEST(AutoRecipe, CropsThatShowLessThanHalfAnObjectAreDrawnAgain) {
+  DataFingerprint data = cells();
+  const auto share_of = [](const DataFingerprint& of) { return choose_crop(of, false).varied_share(); };
+  EXPECT_NEAR(share_of(data), 1 - 18.0 * 18 / (192 * 192) / 2, 1e-12);
+  data.object_size = 2;
+  EXPECT_EQ(share_of(data), 0.999);
+  data.object_size = 400;
+  data.median = {480, 640};
+  EXPECT_GE(share_of(data), 0.75);
+  data.object_size = 0;  // nothing is marked in what was looked at
+  EXPECT_EQ(values_of(choose_recipe(data, {})).at("data.train.transforms").find("max_class_share"), std::string::npos);
+}
+
+// A pass is never smaller than samples that share statistics, so they may not fill the memory.
+TEST(AutoRecipe, BatchNormUnitsOfLargeCropsAreSmall) {
+  DataFingerprint data = cells();
+  EXPECT_EQ(values_of(choose_recipe(data, {.gpu = true})).at("train.norm_group"), "16");
+  data.object_size = 90;
+  data.median = {600, 800};
+  const auto of_large = values_of(choose_recipe(data, {.gpu = true}));
+  EXPECT_CONTAINS(of_large.at("data.train.transforms"), "size: 512");
+  EXPECT_EQ(of_large.at("train.batch_size"), "16");
+  EXPECT_EQ(of_large.at("train.norm_group"), "8");
+}
+
 TEST(AutoRecipe, LengthFollowsTheDataAndIsCutByTime) {
   EXPECT_EQ(choose_duration(cells(), 16, 0.01, 3600).value, "1500ba");
   EXPECT_EQ(choose_duration(photographs(), 16, 0.01, 3600).value, "18750ba");
@@ -112,7 +166,7 @@ TEST(AutoRecipe, LengthFollowsTheDataAndIsCutByTime) {
 }
 
 TEST(AutoRecipe, IsAConfigWithAReasonForEachValue) {
-  std::vector<Choice> choices = choose_recipe(photographs(), {.gpu = true, .name = "a GPU"});
+  std::vector<CommentedValue> choices = choose_recipe(photographs(), {.gpu = true, .name = "a GPU"});
   choices.push_back(choose_duration(photographs(), 16, 0.01, 3600));
   const std::string text = commented_config(choices);
   const Experiment e = read_experiment(parse_config(text, "auto"));
@@ -155,6 +209,21 @@ TEST(DataFingerprint, SaysWhatTheSamplesAre) {
     EXPECT_EQ(found.classes.at(2).images, 0);
     EXPECT_NEAR(found.mean.at(0), (204.5 + 100) / 2 / 255, 1e-12);
   }
+}
+
+// Masks of 0, 1, 2 whose classes nobody named: what most of nearly all images shows is no object.
+TEST(DataFingerprint, KnowsTheGroundWithoutItsName) {
+  class Unnamed : public FixedDataset {
+   public:
+    explicit Unnamed(const FixedDataset& as) : FixedDataset(as), classes_(as.classes()) {
+      classes_.names = {"class_0", "class_1", "class_2"};
+    }
+    const ClassTable& classes() const override { return classes_; }
+
+   private:
+    ClassTable classes_;
+  };
+  EXPECT_EQ(fingerprint_of(Unnamed(squares()), 64, 1, 1).object_size, 4);
 }
 
 TEST(DataFingerprint, TellsCellsFromPhotographs) {

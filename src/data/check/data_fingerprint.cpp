@@ -14,6 +14,12 @@
 namespace tessera {
 namespace {
 
+// Pixels of one label that touch.
+struct Region {
+  int label = 0;
+  double area = 0;  // pixels
+};
+
 // What one sample adds.
 struct Look {
   Size size;
@@ -23,7 +29,7 @@ struct Look {
   double pixels = 0;
   double up = 0;                                             // brightness of the top half less that of the bottom
   std::vector<double> class_pixels = {}, class_height = {};  // and the mean height of its pixels, from 0 at the top to 1
-  std::vector<double> regions = {};                          // areas of regions that are not background
+  std::vector<Region> regions = {};
   double labelled = 0;
 };
 
@@ -51,20 +57,20 @@ void measure_pixels(const T* values, const Image& image, Look& look) {
   look.up = (halves[0] - halves[1]) / half;
 }
 
-// Areas of the regions of one class each, which touch at sides; of every n-th pixel where the map is large.
-std::vector<double> region_areas(const LabelMap& labels, const std::vector<bool>& counts) {
+// The regions of one label each, which touch at sides; of every n-th pixel where the map is large.
+std::vector<Region> regions_of(const LabelMap& labels) {
   constexpr int kLongest = 512;
   const int step = std::max(1, std::max(labels.height, labels.width) / kLongest);
   const int height = labels.height / step, width = labels.width / step;
   const auto label_at = [&](int y, int x) { return labels.at(y * step, x * step); };
   std::vector<bool> seen(static_cast<size_t>(height) * static_cast<size_t>(width));
   const auto place = [&](int y, int x) { return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x); };
-  std::vector<double> areas;
+  std::vector<Region> regions;
   std::vector<std::pair<int, int>> open;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       const int16_t label = label_at(y, x);
-      if (seen[place(y, x)] || label < 0 || !counts.at(static_cast<size_t>(label))) continue;
+      if (seen[place(y, x)] || label < 0) continue;
       open = {{y, x}};
       seen[place(y, x)] = true;
       double area = 0;
@@ -80,10 +86,10 @@ std::vector<double> region_areas(const LabelMap& labels, const std::vector<bool>
           open.emplace_back(ny, nx);
         }
       }
-      areas.push_back(area * step * step);
+      regions.push_back({label, area * step * step});
     }
   }
-  return areas;
+  return regions;
 }
 
 void measure_labels(const LabelMap& labels, const ClassTable& classes, Look& look) {
@@ -104,11 +110,7 @@ void measure_labels(const LabelMap& labels, const ClassTable& classes, Look& loo
     }
   }
   for (size_t c = 0; c < count; ++c) look.class_height[c] /= std::max(1.0, look.class_pixels[c]);
-  // Sets of classes are regions of their own; none at all is the background.
-  const size_t values = classes.multi_label ? size_t{1} << count : count;
-  std::vector<bool> counts(values, true);
-  if (classes.multi_label || classes.names.at(0) == "background") counts[0] = false;
-  look.regions = region_areas(labels, counts);
+  look.regions = regions_of(labels);
 }
 
 std::optional<Look> look_at(const Dataset& dataset, int64_t index) {
@@ -152,6 +154,12 @@ double errors_from_zero(const std::vector<double>& values) {
   return std::abs(found.mean) / std::max(1e-9, found.deviation / std::sqrt(static_cast<double>(values.size())));
 }
 
+// The surest of several tests, as if it had been the only one: of many, one is far from 0 by chance.
+double surest(const std::vector<double>& errors) {
+  const double most = *std::max_element(errors.begin(), errors.end());
+  return std::sqrt(std::max(0.0, most * most - 2 * std::log(static_cast<double>(errors.size()))));
+}
+
 void add_sizes(const std::vector<Look>& looks, DataFingerprint& found) {
   std::vector<int> heights, widths;
   for (const Look& look : looks) {
@@ -163,7 +171,8 @@ void add_sizes(const std::vector<Look>& looks, DataFingerprint& found) {
   found.median = {middle(heights), middle(widths)};
 }
 
-void add_pixels(const std::vector<Look>& looks, DataFingerprint& found) {
+// And how surely top and bottom differ in brightness.
+double add_pixels(const std::vector<Look>& looks, DataFingerprint& found) {
   const auto channels = static_cast<size_t>(looks[0].channels);
   found.channels = looks[0].channels;
   found.depth = looks[0].depth;
@@ -188,7 +197,7 @@ void add_pixels(const std::vector<Look>& looks, DataFingerprint& found) {
     found.std.push_back(std::sqrt(std::max(0.0, squares[c] / pixels - found.mean[c] * found.mean[c])));
   }
   found.exposure_spread = moments_of(means).deviation / std::max(1e-6, moments_of(within).mean);
-  found.upright = errors_from_zero(up);
+  return errors_from_zero(up);
 }
 
 // Half of the pixels of all regions belong to regions of at least this area.
@@ -203,14 +212,23 @@ double half_area(std::vector<double> areas) {
   return 0;
 }
 
-void add_labels(const std::vector<Look>& looks, const ClassTable& classes, DataFingerprint& found) {
+// The label of what lies around the objects, whatever it is called; -1: everything is an object. Where classes overlap a label
+// is a set of them, and the empty one is the ground.
+int ground_label(const DataFingerprint& found) {
+  if (found.multi_label || found.classes.at(0).name == "background") return 0;
+  constexpr double kMost = 0.5, kNearlyAll = 0.9;
+  for (size_t c = 0; c < found.classes.size(); ++c) {
+    if (found.classes[c].pixels > kMost && found.classes[c].images > kNearlyAll) return static_cast<int>(c);
+  }
+  return -1;
+}
+
+// And how surely each class lies above or below the middle.
+std::vector<double> add_labels(const std::vector<Look>& looks, const ClassTable& classes, DataFingerprint& found) {
+  std::vector<double> uprights;
   found.multi_label = classes.multi_label;
   double labelled = 0;
-  std::vector<double> regions;
-  for (const Look& look : looks) {
-    labelled += look.labelled;
-    regions.insert(regions.end(), look.regions.begin(), look.regions.end());
-  }
+  for (const Look& look : looks) labelled += look.labelled;
   for (size_t c = 0; c < static_cast<size_t>(classes.size()); ++c) {
     DataFingerprint::Class one{classes.names[c], 0, 0};
     std::vector<double> heights;
@@ -221,9 +239,27 @@ void add_labels(const std::vector<Look>& looks, const ClassTable& classes, DataF
       heights.push_back(look.class_height[c] - 0.5);
     }
     found.classes.push_back(std::move(one));
-    found.upright = std::max(found.upright, errors_from_zero(heights));
+    uprights.push_back(errors_from_zero(heights));
   }
-  found.object_size = std::sqrt(half_area(std::move(regions)));
+  const int ground = ground_label(found);
+  std::vector<double> areas;
+  for (const Look& look : looks) {
+    for (const Region& region : look.regions) {
+      if (region.label != ground) areas.push_back(region.area);
+    }
+  }
+  found.object_size = std::sqrt(half_area(std::move(areas)));
+  return uprights;
+}
+
+[[noreturn]] void fail_unreadable(const Dataset& dataset, const std::vector<int64_t>& chosen) {
+  std::string first = "there are none";
+  try {
+    if (!chosen.empty()) dataset.get(chosen[0]);
+  } catch (const BadSample& bad) {
+    first = bad.what();
+  }
+  fail("none of {} training samples could be read; the first: {}; `tessera data check` shows all", chosen.size(), first);
 }
 
 }  // namespace
@@ -236,13 +272,15 @@ DataFingerprint fingerprint_of(const Dataset& dataset, int64_t count, uint64_t s
   while (auto next = reading.next()) {
     if (*next) looks.push_back(std::move(**next));
   }
-  TSR_CHECK(!looks.empty(), "none of {} training samples could be read; `tessera data check` says why", chosen.size());
+  if (looks.empty()) fail_unreadable(dataset, chosen);
   DataFingerprint found;
   found.samples = dataset.size();
   found.looked_at = std::ssize(looks);
   add_sizes(looks, found);
-  add_pixels(looks, found);
-  add_labels(looks, dataset.classes(), found);
+  const double by_brightness = add_pixels(looks, found);
+  std::vector<double> uprights = add_labels(looks, dataset.classes(), found);
+  uprights.push_back(by_brightness);
+  found.upright = surest(uprights);
   return found;
 }
 

@@ -23,8 +23,10 @@ struct DataFingerprint {
   std::string depth;               // "8-bit", "16-bit", ..; "mixed"
   std::vector<double> mean, std;   // of each channel, of values scaled to 0..1
   double exposure_spread = 0;      // deviation of the images' mean values, in units of the deviation within an image
-  double upright = 0;              // how surely top and bottom of the images differ, in standard errors
-  double object_size = 0;  // pixels: half of what is not background belongs to regions with a larger root of the area; 0: none
+  double upright = 0;              // how surely top and bottom of the images differ, in standard errors of one test
+  // Pixels: half of what is not the ground (background, or a class of most pixels of nearly all images) belongs to regions with
+  // a larger root of the area. 0: there are none.
+  double object_size = 0;
   bool multi_label = false;
   std::vector<Class> classes;
 
@@ -32,7 +34,9 @@ struct DataFingerprint {
   int long_side() const { return median.height < median.width ? median.width : median.height; }
   bool one_size() const { return smallest == largest; }
   // Turning photographs costs more than not turning cells: what is taken for turnable has been seen to be so, in enough images.
-  bool has_up() const { return looked_at < 32 || upright > 2.5; }
+  static constexpr int64_t kEnoughToTurn = 32;
+  static constexpr double kUpright = 2.5;  // standard errors
+  bool has_up() const { return looked_at < kEnoughToTurn || upright > kUpright; }
 };
 
 // Looks at up to `count` samples on `threads` threads, whose number changes nothing. Throws Error where not one can be read.

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "data/decode/color.h"
 #include "data/decode/jpeg_reader.h"
+#include "data/decode/jpeg_window.h"
 
 namespace tessera {
 namespace {
@@ -28,7 +29,21 @@ class PartialImage::Jpeg {
   Size size() { return {static_cast<int>(reader_->image_height), static_cast<int>(reader_->image_width)}; }
   ColorKind kind() const { return reader_.kind(); }
 
-  ImagePart decode(const PixelArea& area, std::vector<uint8_t> memory) {
+  ImagePart decode(PixelArea area, std::vector<uint8_t> memory) {
+    if (area.empty()) area = {0, 0, 1, 1};
+    if (!decode_jpeg_window(*reader_, area, memory)) return decode_by_library(area, std::move(memory));
+    ImagePart part;
+    part.top = area.top;
+    part.left = area.left;
+    part.image.height = area.bottom - area.top;
+    part.image.width = area.right - area.left;
+    part.image.channels = reader_->num_components;
+    part.image.pixels = std::move(memory);
+    return part;
+  }
+
+ private:
+  ImagePart decode_by_library(const PixelArea& area, std::vector<uint8_t> memory) {
     jpeg_decompress_struct& jpeg = *reader_;
     jpeg_start_decompress(&jpeg);
     const int height = static_cast<int>(jpeg.output_height), width = static_cast<int>(jpeg.output_width);
@@ -58,7 +73,6 @@ class PartialImage::Jpeg {
     return part;
   }
 
- private:
   // The bits of the rows below, without making pixels of them: a file that is damaged there is a bad one, whichever part of it
   // is asked for. libjpeg leaves out even that where it is told to skip all.
   static void read_rest(jpeg_decompress_struct& jpeg, int bottom, size_t stride) {

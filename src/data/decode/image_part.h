@@ -5,16 +5,10 @@
 #include <vector>
 
 #include "core/image.h"
+#include "core/pixel_area.h"
 #include "data/decode/decode.h"
 
 namespace tessera {
-
-// Rows and columns [begin, end) of an image.
-struct PixelArea {
-  int top = 0, left = 0, bottom = 0, right = 0;
-  bool empty() const { return top >= bottom || left >= right; }
-  friend bool operator==(const PixelArea&, const PixelArea&) = default;
-};
 
 // Some of the pixels of an image: those that decode_image would give, from (top, left) of the whole on.
 struct ImagePart {

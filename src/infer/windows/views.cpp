@@ -79,11 +79,12 @@ class ViewScores {
     return first + scores.size(0) == windows_.in_row() * windows_.part.end;
   }
 
-  // The scores of all ranks' windows on the leader of the team; elsewhere undefined.
+  // The scores of all ranks' windows on the leader of the team; elsewhere undefined. Of windows, called by all ranks.
   at::Tensor collect() {
     const bool windowed = bands_.has_value();
     bands_.reset();
-    const at::Tensor own = pieces_.size() == 1 ? pieces_[0] : at::cat(pieces_, windowed ? 2 : 0);
+    at::Tensor own;
+    if (!pieces_.empty()) own = pieces_.size() == 1 ? pieces_[0] : at::cat(pieces_, windowed ? 2 : 0);
     pieces_.clear();
     return windowed ? team_.collect(own, windows_.grid.rows, 2) : own;
   }
@@ -129,16 +130,21 @@ void each_view(const at::Tensor& x, const std::vector<View>& views, const EvalCo
       }
       return network.scores(at::cat(inputs));
     };
+    size_t collected = 0;
+    const auto collect_up_to = [&](size_t last) {  // in order: the other ranks do it in the same
+      for (; collected < last; ++collected) {
+        const at::Tensor complete = group[collected].collect();
+        if (team.leads()) on_view(group[collected].view(), complete);
+      }
+    };
     WindowPasses passes(windows, is_windowed(views[begin], eval.window) ? eval.window.batch : network.batch);
     while (const std::optional<WindowPass> pass = passes.next()) {
       const at::Tensor scores = scores_of(*pass);
       for (const WantedScores& wanted : pass->wanted) {
-        ViewScores& view = group[wanted.view];
-        if (!view.add(wanted.first, wanted.of(scores))) continue;
-        const at::Tensor complete = view.collect();
-        if (team.leads()) on_view(view.view(), complete);
+        if (group[wanted.view].add(wanted.first, wanted.of(scores))) collect_up_to(wanted.view + 1);
       }
     }
+    collect_up_to(group.size());  // views of which this rank has no part, and others have
   }
 }
 

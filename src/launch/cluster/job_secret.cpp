@@ -125,7 +125,7 @@ std::string secret_from_stdin(double seconds) {
   return line.substr(kWord.size());
 }
 
-JobSecret launcher_secret(const LaunchOptions& options, const Layout& layout, const RankVariables& variables) {
+JobSecret launcher_secret(const LaunchOptions& options, const LaunchLayout& layout, const RankVariables& variables) {
   if (options.reads_stdin && layout.num_nodes > 1) return JobSecret(secret_from_stdin(options.start_timeout_s));
   if (layout.num_nodes == 1) return JobSecret(make_secret());
   if (const auto given = given_secret(variables)) return JobSecret(*given);

@@ -45,7 +45,7 @@ std::string secret_from_stdin(double seconds);
 
 // Of a launcher. Throws UsageError where nodes are started by hand without a secret and without --insecure, unless they meet on
 // loopback.
-JobSecret launcher_secret(const LaunchOptions& options, const Layout& layout, const RankVariables& variables);
+JobSecret launcher_secret(const LaunchOptions& options, const LaunchLayout& layout, const RankVariables& variables);
 
 // Of a rank, whoever started it; "" where nobody gave it one, which rank 0 says where ranks of several hosts go without.
 JobSecret rank_secret(const RankSpec& spec, const RankVariables& variables);

@@ -26,8 +26,8 @@ RankVariables variables_of(Table table) {
           1};
 }
 
-Layout nodes(int count, int node, const std::string& address) {
-  Layout layout;
+LaunchLayout nodes(int count, int node, const std::string& address) {
+  LaunchLayout layout;
   layout.num_nodes = count;
   layout.node_rank = node;
   layout.master_addr = address;
@@ -79,7 +79,7 @@ TEST(JobSecret, OneHostMakesItsOwn) {
 }
 
 TEST(JobSecret, SeveralNodesByHandNeedOneUnlessTheyAskForNoneOrMeetOnLoopback) {
-  const Layout there = nodes(2, 1, "node0");
+  const LaunchLayout there = nodes(2, 1, "node0");
   const std::string complaint = testing::message_of<UsageError>([&] { launcher_secret({}, there, variables_of({})); });
   for (const char* way : {"TESSERA_JOB_SECRET_FILE", "TESSERA_JOB_SECRET,", "--insecure"})
     EXPECT_NE(complaint.find(way), std::string::npos) << complaint;

@@ -44,7 +44,7 @@ int full_node(const LaunchOptions& options, const std::optional<int>& world, con
   return num_gpus > 0 ? num_gpus : 1;
 }
 
-void check_several_nodes(const Layout& layout, bool has_rank, bool has_address, bool has_port) {
+void check_several_nodes(const LaunchLayout& layout, bool has_rank, bool has_address, bool has_port) {
   std::vector<std::string> missing;
   if (!has_rank) missing.emplace_back("--node-rank (NODE_RANK)");
   if (!has_address) missing.emplace_back("--master-addr (MASTER_ADDR)");
@@ -58,7 +58,7 @@ void check_several_nodes(const Layout& layout, bool has_rank, bool has_address, 
 
 }  // namespace
 
-Layout find_layout(const LaunchOptions& options, const RankVariables& variables, int num_gpus) {
+LaunchLayout find_layout(const LaunchOptions& options, const RankVariables& variables, int num_gpus) {
   auto world = option_or_variable(options.world_size, "--world-size", variables, "WORLD_SIZE", 1, kMostRanks);
   auto nodes = option_or_variable(options.num_nodes, "--nnodes", variables, "NNODES", 1, kMostRanks);
   auto node_rank = option_or_variable(options.node_rank, "--node-rank", variables, "NODE_RANK", 0, kMostRanks);
@@ -72,7 +72,7 @@ Layout find_layout(const LaunchOptions& options, const RankVariables& variables,
       if (!port) port = task->master_port;
     }
   }
-  Layout layout;
+  LaunchLayout layout;
   const bool alone = !node_rank && address.empty();
   layout.ranks_per_node = full_node(options, world, nodes, alone, num_gpus);
   if (layout.ranks_per_node < 1 || layout.ranks_per_node > kMostRanksPerNode)

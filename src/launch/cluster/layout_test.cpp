@@ -11,7 +11,7 @@ namespace {
 
 using Table = std::map<std::string, std::string>;
 
-Layout find(const LaunchOptions& options, const Table& table = {}, int num_gpus = 0) {
+LaunchLayout find(const LaunchOptions& options, const Table& table = {}, int num_gpus = 0) {
   return find_layout(options,
                      {[&](const std::string& name) -> std::optional<std::string> {
                         const auto found = table.find(name);
@@ -30,21 +30,21 @@ std::string complaint(const LaunchOptions& options, const Table& table = {}) {
   return "nothing";
 }
 
-TEST(Layout, AloneTakesTheGpusOrOne) {
+TEST(LaunchLayout, AloneTakesTheGpusOrOne) {
   EXPECT_EQ(find({}).world_size, 1);
   EXPECT_EQ(find({}, {}, 8).world_size, 8);
   EXPECT_EQ(find({}, {}, 8).num_nodes, 1);
 }
 
-TEST(Layout, WorldSizeOnOneHost) {
+TEST(LaunchLayout, WorldSizeOnOneHost) {
   LaunchOptions options;
   options.world_size = 3;
-  const Layout layout = find(options);
+  const LaunchLayout layout = find(options);
   EXPECT_EQ(layout.num_nodes, 1);
   EXPECT_EQ(layout.ranks_here, 3);
 }
 
-TEST(Layout, SixteenRanksOnTwoNodesByFlagsOrVariables) {
+TEST(LaunchLayout, SixteenRanksOnTwoNodesByFlagsOrVariables) {
   LaunchOptions flags;
   flags.world_size = 16;
   flags.ranks_per_node = 8;
@@ -54,7 +54,7 @@ TEST(Layout, SixteenRanksOnTwoNodesByFlagsOrVariables) {
   LaunchOptions fewer;
   fewer.ranks_per_node = 8;
   const Table table = {{"WORLD_SIZE", "16"}, {"NODE_RANK", "1"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}};
-  for (const Layout& layout : {find(flags), find(fewer, table), find({}, table, 8)}) {
+  for (const LaunchLayout& layout : {find(flags), find(fewer, table), find({}, table, 8)}) {
     EXPECT_EQ(layout.num_nodes, 2);
     EXPECT_EQ(layout.node_rank, 1);
     EXPECT_EQ(layout.ranks_here, 8);
@@ -63,7 +63,7 @@ TEST(Layout, SixteenRanksOnTwoNodesByFlagsOrVariables) {
   }
 }
 
-TEST(Layout, TheLastNodeTakesTheRest) {
+TEST(LaunchLayout, TheLastNodeTakesTheRest) {
   LaunchOptions options;
   options.world_size = 5;
   options.ranks_per_node = 2;
@@ -73,7 +73,7 @@ TEST(Layout, TheLastNodeTakesTheRest) {
   EXPECT_EQ(find(options).ranks_here, 1);
 }
 
-TEST(Layout, NamesWhatIsMissingOrWrong) {
+TEST(LaunchLayout, NamesWhatIsMissingOrWrong) {
   LaunchOptions options;
   options.world_size = 4;
   options.ranks_per_node = 2;
@@ -85,7 +85,7 @@ TEST(Layout, NamesWhatIsMissingOrWrong) {
   EXPECT_NE(complaint(options).find("--nnodes is 3"), std::string::npos);
 }
 
-TEST(Layout, SumsOfRanksFit) {
+TEST(LaunchLayout, SumsOfRanksFit) {
   LaunchOptions options;
   options.ranks_per_node = 4096;
   options.num_nodes = 1 << 20;
@@ -95,13 +95,13 @@ TEST(Layout, SumsOfRanksFit) {
   EXPECT_NE(complaint(options).find("4294967296"), std::string::npos) << complaint(options);
 }
 
-TEST(Layout, OneTaskPerHostOfSlurmIsANode) {
+TEST(LaunchLayout, OneTaskPerHostOfSlurmIsANode) {
   LaunchOptions options;
   options.ranks_per_node = 8;
   const Table table = {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "0"},
                        {"SLURM_NODEID", "1"}, {"SLURM_NNODES", "2"}, {"SLURM_STEP_NODELIST", "n[1-2]"},
                        {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}};
-  const Layout layout = find(options, table);
+  const LaunchLayout layout = find(options, table);
   EXPECT_EQ(layout.world_size, 16);
   EXPECT_EQ(layout.node_rank, 1);
   EXPECT_EQ(layout.master_addr, "n1");

@@ -35,7 +35,7 @@ struct Peer {
 
 class FirstNode {
  public:
-  FirstNode(const LaunchOptions& options, const Layout& layout, JobSecret& secret)
+  FirstNode(const LaunchOptions& options, const LaunchLayout& layout, JobSecret& secret)
       : stop_(poller_, options.reads_stdin),
         hello_(make_hello(options, layout)),
         secret_(secret),
@@ -73,7 +73,7 @@ class FirstNode {
   static constexpr int kLook_ms = 200, kReadGuests_ms = static_cast<int>(Reception::kRead_s * 1e3);
   static constexpr double kReport_s = 0.5, kTick_s = 1, kGoodbye_s = 3;
 
-  int choose_port(const Layout& layout) {
+  int choose_port(const LaunchLayout& layout) {
     const bool first_time = port_ == nullptr;
     port_.reset();
     secret_.all_have_it();
@@ -208,7 +208,7 @@ class FirstNode {
 
 }  // namespace
 
-int run_first_node(const LaunchOptions& options, const Layout& layout, JobSecret& secret) {
+int run_first_node(const LaunchOptions& options, const LaunchLayout& layout, JobSecret& secret) {
   return FirstNode(options, layout, secret).run();
 }
 

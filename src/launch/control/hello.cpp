@@ -20,7 +20,7 @@ std::string shown_command(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Hello make_hello(const LaunchOptions& options, const Layout& layout) {
+Hello make_hello(const LaunchOptions& options, const LaunchLayout& layout) {
   Hello hello;
   hello.program = fmt::format("{} ({})", version(), build_commit());
   hello.command = shown_command(options.command);

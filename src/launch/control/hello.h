@@ -18,7 +18,7 @@ struct Hello {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hello, protocol, program, command, num_nodes, node_rank, ranks, host)
 
-Hello make_hello(const LaunchOptions& options, const Layout& layout);
+Hello make_hello(const LaunchOptions& options, const LaunchLayout& layout);
 
 // Why the two cannot work together, naming both; "" if they can.
 std::string mismatch(const Hello& node0, const Hello& other);

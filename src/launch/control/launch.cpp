@@ -39,7 +39,7 @@ int run_launch(const LaunchOptions& options) {
     }
     return run_hosts(options, hosts);
   }
-  const Layout layout = find_layout(options, process_variables(), num_gpus());
+  const LaunchLayout layout = find_layout(options, process_variables(), num_gpus());
   log_debug("node {} of {}, {} of {} ranks here", layout.node_rank, layout.num_nodes, layout.ranks_here, layout.world_size);
   JobSecret secret = launcher_secret(options, layout, process_variables());
   return layout.node_rank == 0 ? run_first_node(options, layout, secret) : run_other_node(options, layout, secret);

@@ -44,7 +44,7 @@ struct NodeRanks::Rank {
   bool busy = true, killed = false;
 };
 
-NodeRanks::NodeRanks(const LaunchOptions& options, const Layout& layout, Poller& poller)
+NodeRanks::NodeRanks(const LaunchOptions& options, const LaunchLayout& layout, Poller& poller)
     : options_(options), layout_(layout), poller_(poller) {
   const std::vector<Core> cores = allowed_cores();
   // A quota may grant less than the cores that can be seen.

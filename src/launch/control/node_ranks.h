@@ -15,7 +15,7 @@ namespace tessera {
 // The ranks of this host: starts them, keeps their output, knows what they do, ends them.
 class NodeRanks {
  public:
-  NodeRanks(const LaunchOptions& options, const Layout& layout, Poller& poller);
+  NodeRanks(const LaunchOptions& options, const LaunchLayout& layout, Poller& poller);
   void set_secret(const std::string& secret);  // which the ranks get; "": the job has none
   ~NodeRanks();
 
@@ -35,7 +35,7 @@ class NodeRanks {
   void read_output(Rank& rank, bool is_error);
 
   const LaunchOptions& options_;
-  Layout layout_;
+  LaunchLayout layout_;
   Poller& poller_;
   std::unique_ptr<SecretFile> secret_;
   std::vector<std::vector<Core>> shares_;

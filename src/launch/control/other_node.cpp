@@ -18,7 +18,7 @@ constexpr size_t kLongestMessage = 4 << 20;
 
 class OtherNode {
  public:
-  OtherNode(const LaunchOptions& options, const Layout& layout, JobSecret& secret)
+  OtherNode(const LaunchOptions& options, const LaunchLayout& layout, JobSecret& secret)
       : options_(options),
         layout_(layout),
         secret_(secret),
@@ -141,7 +141,7 @@ class OtherNode {
   }
 
   const LaunchOptions& options_;
-  const Layout& layout_;
+  const LaunchLayout& layout_;
   JobSecret& secret_;
   Poller poller_;
   StopSource stop_;
@@ -155,7 +155,7 @@ class OtherNode {
 
 }  // namespace
 
-int run_other_node(const LaunchOptions& options, const Layout& layout, JobSecret& secret) {
+int run_other_node(const LaunchOptions& options, const LaunchLayout& layout, JobSecret& secret) {
   return OtherNode(options, layout, secret).run();
 }
 

@@ -31,7 +31,7 @@ std::string describe_failure(const RankReport& report, const fs::path& log_dir) 
 
 }  // namespace
 
-Supervisor::Supervisor(const LaunchOptions& options, const Layout& layout, std::function<int()> choose_port)
+Supervisor::Supervisor(const LaunchOptions& options, const LaunchLayout& layout, std::function<int()> choose_port)
     : options_(options),
       choose_port_(std::move(choose_port)),
       nodes_(static_cast<size_t>(layout.num_nodes)),

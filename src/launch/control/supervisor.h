@@ -16,7 +16,7 @@ namespace tessera {
 class Supervisor {
  public:
   // choose_port() gives a port of node 0 on which rank 0 will serve the store.
-  Supervisor(const LaunchOptions& options, const Layout& layout, std::function<int()> choose_port);
+  Supervisor(const LaunchOptions& options, const LaunchLayout& layout, std::function<int()> choose_port);
 
   // Throws Error for a number of ranks that no node has, and ranks_reported() for reports of ranks that are not the node's own.
   void node_joined(int node, const std::string& host, int ranks, double now_s);

@@ -33,7 +33,7 @@ class SupervisorTest : public ::testing::Test {
  protected:
   void begin(LaunchOptions options = {}) {
     options.start_timeout_s = 60;
-    Layout layout;
+    LaunchLayout layout;
     layout.num_nodes = kNodes;
     layout.world_size = kNodes * kRanks;
     supervisor_.emplace(options, layout, [] { return 4711; });

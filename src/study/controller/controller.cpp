@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kSeconds = "seconds";
+constexpr const char *kSeconds = "seconds", *kCurrency = "currency";
 
 std::unique_ptr<Searcher> searcher_of(const StudyPlan& plan) {
   SearchContext context{.space = plan.space, .seed = plan.settings.seed};
@@ -47,11 +47,12 @@ Controller::Controller(const StudyPlan& plan, StudyStore& store, Executor& execu
                                                  .max_steps = plan.max_steps,
                                                  .num_trials = plan.settings.budget.trials})),
       slots_(plan.settings.resources, options_.machine, options_.executor_limit),
+      prices_(plan.prices, plan.settings.resources.ranks, plan.settings.budget.cost > 0),
       kept_(plan.folder / "kept"),
       keeps_(std::holds_alternative<PopulationConfig>(plan.scheduler)) {}
 
 StudyEnd Controller::run() {
-  begun_ = monotonic_s();
+  begun_ = last_event_ = monotonic_s();
   recall();
   while (true) {
     const StudyWish wish = options_.wish();
@@ -67,21 +68,31 @@ StudyEnd Controller::run() {
     if (options_.show) options_.show(view());
     const bool none_runs = std::all_of(live_.begin(), live_.end(), [](const auto& entry) { return entry.second.run.idle; });
     if (none_runs && !happened) return finish(wish);
-    if (!happened) std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_s));
+    if (happened) {
+      last_event_ = monotonic_s();
+    } else {
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause()));
+    }
   }
 }
 
 void Controller::recall() {
   const nlohmann::json& attributes = store_.info().attributes;
   if (const auto found = attributes.find(kSeconds); found != attributes.end() && found->is_number()) seconds_before_ = *found;
+  if (plan_.prices) {
+    nlohmann::json with_currency = attributes;
+    with_currency[kCurrency] = plan_.prices->currency;
+    if (with_currency != attributes) store_.set_attributes(with_currency);
+  }
   for (const Trial& trial : options_.earlier) searcher_->observe(trial);
   for (Trial& trial : store_.load()) {
     searcher_->observe(trial);
     scheduler_->observe(trial);
     remember(trial);
+    spent_ += trial_run_of(trial.attributes).cost;
     next_ = trial.number + 1;
     if (trial.state == TrialState::kPaused) {
-      paused_.emplace(trial.number, std::move(trial));
+      put_aside(std::move(trial));
     } else if (!is_finished(trial.state)) {
       Live live = make_live(std::move(trial));
       if (!live.run.idle) slots_.keep(live.trial.number, {live.run.gpus, live.run.cores}, live.run.alone);
@@ -96,7 +107,6 @@ void Controller::recall() {
 // Counts a trial that is new here: one that has ended, or any when a controller begins.
 void Controller::remember(const Trial& trial) {
   if (!is_finished(trial.state)) return;
-  counts_.seconds += trial_run_of(trial.attributes).seconds;
   counts_.complete += trial.state == TrialState::kComplete;
   counts_.stopped += trial.state == TrialState::kStopped;
   counts_.failed += trial.state == TrialState::kFailed;
@@ -109,6 +119,21 @@ void Controller::remember(const Trial& trial) {
   counts_.best = trial.number;
   counts_.best_value = trial.values[0];
   best_parameters_ = plan_.space.text(current_parameters(trial));
+}
+
+void Controller::put_aside(Trial trial) {
+  paused_seconds_ += trial_run_of(trial.attributes).seconds;
+  const int64_t number = trial.number;
+  paused_.emplace(number, std::move(trial));
+}
+
+Trial Controller::take_up(int64_t number) {
+  const auto found = paused_.find(number);
+  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", number);
+  Trial trial = std::move(found->second);
+  paused_.erase(found);
+  paused_seconds_ -= trial_run_of(trial.attributes).seconds;
+  return trial;
 }
 
 Controller::Live Controller::make_live(Trial trial) const {
@@ -124,13 +149,13 @@ bool Controller::start_more() {
     const bool ends = !used_up().empty();
     if (idle != live_.end() && !out_of_time()) {
       Live& live = idle->second;
-      const std::optional<Place> place = slots_.take(live.trial.number, live.run.alone);
+      const std::optional<TrialPlace> place = slots_.take(live.trial.number, live.run.alone);
       if (!place) return started;  // nobody overtakes it
       live.run.gpus = place->gpus;
       live.run.cores = place->cores;
       next_job(live, live.run.until);
     } else if (const std::optional<Promotion> promotion = ends ? std::nullopt : scheduler_->promote()) {
-      const std::optional<Place> place = slots_.take(promotion->trial, false);
+      const std::optional<TrialPlace> place = slots_.take(promotion->trial, false);
       if (!place) return started;
       promote(*promotion, *place);
     } else if (ends || !begin_new()) {
@@ -143,7 +168,7 @@ bool Controller::start_more() {
 bool Controller::begin_new() {
   const int64_t budget = plan_.settings.budget.trials;
   if (exhausted_ || (budget > 0 && next_ >= budget)) return false;
-  const std::optional<Place> place = slots_.take(next_, false);
+  const std::optional<TrialPlace> place = slots_.take(next_, false);
   if (!place) return false;
   std::optional<Assignment> parameters = searcher_->suggest(next_);
   if (!parameters) {
@@ -172,11 +197,8 @@ bool Controller::begin_new() {
   return true;
 }
 
-void Controller::promote(const Promotion& promotion, const Place& place) {
-  const auto found = paused_.find(promotion.trial);
-  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", promotion.trial);
-  Live& live = live_.emplace(promotion.trial, make_live(std::move(found->second))).first->second;
-  paused_.erase(found);
+void Controller::promote(const Promotion& promotion, const TrialPlace& place) {
+  Live& live = live_.emplace(promotion.trial, make_live(take_up(promotion.trial))).first->second;
   live.trial.state = TrialState::kRunning;
   live.run.gpus = place.gpus;
   live.run.cores = place.cores;
@@ -239,6 +261,7 @@ Job Controller::job_of(const Live& live) const {
           .arguments = std::move(arguments),
           .folder = plan_.folder / "jobs" / fmt::format("{}-{}", number, live.run.job),
           .ranks = static_cast<int>(plan_.settings.resources.ranks),
+          .may_follow = plan_.settings.resources.ranks == 1,
           .gpus = live.run.gpus,
           .cores = live.run.cores};
 }
@@ -270,11 +293,18 @@ double Controller::seconds() const {
 }
 
 double Controller::cost() const {
-  double spent = counts_.seconds;
-  for (const auto& [number, trial] : paused_) spent += trial_run_of(trial.attributes).seconds;
-  for (const auto& [number, live] : live_)
-    spent += live.run.seconds + (live.run.idle || live.queued ? 0 : std::max(0.0, unix_s() - live.run.started));
-  return spent / 3600 * static_cast<double>(plan_.settings.resources.ranks) * plan_.settings.budget.device_hour;
+  double spent = spent_;
+  for (const auto& [number, live] : live_) {
+    if (!live.run.idle && !live.queued)
+      spent += std::max(0.0, unix_s() - live.run.started) * live.price.value_or(prices_.usual_per_second());
+  }
+  return spent;
+}
+
+// A place that waits for the next look is lost: short trials are looked at more often.
+double Controller::pause() const {
+  constexpr double kShare = 0.02, kLeast_s = 0.005;
+  return std::min(options_.pause_s, std::max(kLeast_s, kShare * (monotonic_s() - last_event_)));
 }
 
 StudyEnd Controller::finish(StudyWish wish) {
@@ -293,8 +323,7 @@ StudyEnd Controller::finish(StudyWish wish) {
     end.text = !used.empty() ? used : exhausted_ ? "the search has no more" : fmt::format("all {} trials are done", budget);
     end.complete = true;
     while (!paused_.empty()) {
-      Live live = make_live(std::move(paused_.begin()->second));
-      paused_.erase(paused_.begin());
+      Live live = make_live(take_up(paused_.begin()->first));
       Live& kept = live_.emplace(live.trial.number, std::move(live)).first->second;
       this->end(kept, TrialState::kStopped, "it was not among the best when the study ended");
     }
@@ -316,6 +345,7 @@ StudyView Controller::view() const {
                  .trials = plan_.settings.budget.trials,
                  .seconds = seconds(),
                  .cost = cost(),
+                 .currency = plan_.prices ? plan_.prices->currency : "",
                  .at_once = slots_.most_at_once()};
   view.counts.all = next_;
   view.counts.running = static_cast<int64_t>(live_.size());

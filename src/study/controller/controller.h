@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "study/controller/failure.h"
@@ -10,6 +11,7 @@
 #include "study/controller/slots.h"
 #include "study/controller/study_plan.h"
 #include "study/controller/study_view.h"
+#include "study/controller/trial_prices.h"
 #include "study/controller/trial_run.h"
 #include "study/executor/executor.h"
 #include "study/schedule/scheduler.h"
@@ -33,7 +35,7 @@ struct ControllerOptions {
   std::function<StudyWish()> wish = [] { return StudyWish::kNone; };
   std::function<void(const StudyView&)> show = {};  // called often
   bool chatty = true;                               // a line of the log for every beginning and report too
-  double pause_s = 0.2;                             // between two looks, where nothing happens
+  double pause_s = 0.2;                             // between two looks, at most, where nothing happens
 };
 
 // How a call of run() ended.
@@ -57,16 +59,19 @@ class Controller {
     Trial trial;
     TrialRun run;
     LogFollower log;
-    bool queued = false;  // its job has not begun
+    bool queued = false;               // its job has not begun
+    std::optional<double> price = {};  // of its ranks for a second; nothing: not known yet
   };
 
   void recall();
   void remember(const Trial& trial);
+  void put_aside(Trial trial);
+  Trial take_up(int64_t number);  // a paused one
   Live make_live(Trial trial) const;
 
   bool start_more();
   bool begin_new();
-  void promote(const Promotion& promotion, const Place& place);
+  void promote(const Promotion& promotion, const TrialPlace& place);
   void next_job(Live& live, int64_t until);
   void wait(Live& live);
   void start(Live& live);
@@ -76,7 +81,9 @@ class Controller {
   std::optional<Decision> judge(Live& live, int64_t below);
   bool watch(Live& live);
   void on_end(Live& live, const JobStatus& status);
+  void on_stop(Live& live, const JobStatus& status);
   void on_failure(Live& live, const JobStatus& status);
+  bool gets_further(Live& live) const;
   void proceed(Live& live, const Decision& decision);
   void copy(Live& live, int64_t from, const Assignment& parameters, int64_t until);
   void complete(Live& live);
@@ -88,6 +95,7 @@ class Controller {
   bool out_of_time() const;
   double seconds() const;
   double cost() const;
+  double pause() const;
   void stop_trials();
   StudyEnd finish(StudyWish wish);
   StudyView view() const;
@@ -99,11 +107,13 @@ class Controller {
   std::unique_ptr<Searcher> searcher_;
   std::unique_ptr<Scheduler> scheduler_;
   Slots slots_;
+  TrialPrices prices_;
   KeptCheckpoints kept_;
   bool keeps_ = false;  // checkpoints for others
 
   std::map<int64_t, Live> live_;
   std::map<int64_t, Trial> paused_;
+  double paused_seconds_ = 0;   // of their jobs: there may be thousands, and the cost is asked for at every look
   std::vector<int64_t> ended_;  // numbers of all that have, ascending
   StudyCounts counts_;
   std::string best_parameters_;
@@ -112,7 +122,8 @@ class Controller {
   bool could_not_write_ = false;  // a trial, once: the next one ends the study
   bool stopping_ = false;         // trials were told to save and end
   bool holding_ = false;          // nothing is begun any more
-  double seconds_before_ = 0, begun_ = 0, start_failed_ = 0;
+  double spent_ = 0;              // by jobs that have ended
+  double seconds_before_ = 0, begun_ = 0, start_failed_ = 0, last_event_ = 0;
 };
 
 }  // namespace tessera

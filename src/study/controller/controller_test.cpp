@@ -251,6 +251,42 @@ TEST_F(ControllerTest, JobsThatRunOnAreFoundAgain) {
   EXPECT_EQ(jobs.started, 3);
 }
 
+TEST_F(ControllerTest, ATrialThatOthersStopGoesOnAsLongAsItSaves) {
+  FunctionExecutor jobs = executor();
+  for (const char* job : {"s-0-1", "s-0-2", "s-1-1", "s-1-2", "s-1-3"}) jobs.exit_codes[job] = 143;
+  const std::vector<Trial> trials = run(plan({"budget.trials=2", "retries=2"}), jobs);
+  EXPECT_EQ(trials.at(0).state, TrialState::kComplete);
+  EXPECT_EQ(trials.at(1).state, TrialState::kFailed);
+  EXPECT_EQ(trials.at(1).reason, "it was stopped 3 times in a row without a new checkpoint: told to fail");
+}
+
+TEST_F(ControllerTest, AJobThatSomebodyCancelsIsNotStartedAgain) {
+  FunctionExecutor jobs = executor();
+  jobs.exit_codes["s-0-1"] = 143;
+  jobs.reason = "CANCELLED";
+  const std::vector<Trial> trials = run(plan({"budget.trials=2"}), jobs);
+  EXPECT_EQ(trials.at(0).state, TrialState::kFailed);
+  EXPECT_EQ(trials.at(0).reason, "its job was cancelled");
+  EXPECT_EQ(trials.at(1).state, TrialState::kComplete);
+}
+
+TEST_F(ControllerTest, MoneyIsCountedByWhatTrialsRunOnAndEndsTheStudy) {
+  const std::vector<std::string> settings = {"budget.trials=9", "budget.cost=1e-9", "prices={device_hour: {cpu: 3600}}"};
+  FunctionExecutor jobs = executor();
+  jobs.device = "cpu";
+  std::vector<Trial> trials = run(plan(settings), jobs);
+  ASSERT_EQ(trials.size(), 1U);
+  EXPECT_EQ(end_.text, "its money is used up");
+  const double seconds = trials[0].attributes.at("seconds");
+  EXPECT_GT(seconds, 0);
+  EXPECT_DOUBLE_EQ(trials[0].attributes.at("cost"), seconds);  // one a second
+  EXPECT_EQ(run(plan(settings), jobs).size(), 1U);             // also for the next controller
+  FunctionExecutor elsewhere = executor();
+  elsewhere.device = "another device";
+  fs::remove_all(folder_ / "study");
+  EXPECT_THROW(run(plan(settings), elsewhere), UsageError);
+}
+
 TEST_F(ControllerTest, EarlierTrialsAreLearnedFrom) {
   FunctionExecutor jobs = executor();
   ControllerOptions knowing = options();

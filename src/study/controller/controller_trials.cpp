@@ -8,8 +8,10 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "study/controller/controller.h"
 #include "study/controller/trial_values.h"
+#include "study/run_folder.h"
 #include "study/schedule/copies.h"
 
 // What becomes of a trial that runs.
@@ -31,9 +33,7 @@ void Controller::save(Live& live) {
   live.trial.attributes["folder"] = live.run.folder;
   live.trial.attributes["run"] = to_json_value(live.run);
   live.trial.attributes["seconds"] = live.run.seconds;
-  if (plan_.settings.budget.device_hour > 0)
-    live.trial.attributes["cost"] =
-        live.run.seconds / 3600 * static_cast<double>(plan_.settings.resources.ranks) * plan_.settings.budget.device_hour;
+  if (plan_.prices) live.trial.attributes["cost"] = live.run.cost;
   if (live.log.memory_mb() > 0) live.trial.attributes["memory_mb"] = live.log.memory_mb();
   store_.update(live.trial);
 }
@@ -84,6 +84,7 @@ std::optional<Decision> Controller::judge(Live& live, int64_t below) {
 bool Controller::watch(Live& live) {
   live.log.read();
   if (live.log.memory_mb() > 0) slots_.note_memory(live.log.memory_mb());
+  if (!live.price && live.log.total_steps() > 0) live.price = prices_.per_second(plan_.folder / live.run.folder);
   if (!live.run.ending.empty()) return false;
   const std::optional<Decision> decision = judge(live, live.run.until);
   if (!decision) return false;
@@ -103,7 +104,11 @@ bool Controller::watch(Live& live) {
 void Controller::on_end(Live& live, const JobStatus& status) {
   live.log.read();
   if (live.log.memory_mb() > 0) slots_.note_memory(live.log.memory_mb());
-  live.run.seconds += job_seconds(live.run, live.log);
+  live.price = prices_.per_second(plan_.folder / live.run.folder);
+  const double seconds = job_seconds(live.run, live.log), cost = seconds * live.price.value_or(prices_.usual_per_second());
+  live.run.seconds += seconds;
+  live.run.cost += cost;
+  spent_ += cost;
   const bool ended = status.state == JobStatus::State::kEnded, good = ended && status.exit_code == 0,
              stopped = ended &&
                        (status.exit_code == kTimeLimit || status.exit_code == kInterrupted || status.exit_code == kTerminated);
@@ -111,13 +116,32 @@ void Controller::on_end(Live& live, const JobStatus& status) {
   if (live.run.ending == "stop") return end(live, TrialState::kStopped, live.run.reason);
   if (live.run.ending == "pause") return pause(live);
   if (live.run.ending == "finish") return complete(live);
-  if (stopped) return wait(live);  // by somebody else, or because the study stops: it goes on from where it saved
+  if (stopped && stopping_) return wait(live);
+  if (stopped) return on_stop(live, status);
   const std::optional<Decision> decision = judge(live, kToTheEnd);
   if (live.log.status() != "paused") return complete(live);
   if (keeps_ && !live.trial.reports.empty())
     kept_.keep(live.trial.number, live.trial.reports.back().step, plan_.folder / live.run.folder);
   // Without a new report it stands where it stood: only the end of its training can follow.
   proceed(live, decision.value_or(Decision{}));
+}
+
+// By somebody else, or because its time was up: it goes on from where it saved, as long as it saves.
+void Controller::on_stop(Live& live, const JobStatus& status) {
+  if (status.reason == "CANCELLED") return end(live, TrialState::kFailed, "its job was cancelled");
+  const bool got_further = gets_further(live);
+  live.run.failures = got_further ? 0 : live.run.failures + 1;
+  if (live.run.failures <= plan_.settings.retries) return wait(live);
+  end(live, TrialState::kFailed,
+      fmt::format("it was stopped {} times in a row without a new checkpoint: {}", live.run.failures,
+                  status.reason.empty() ? fmt::format("exit code {}", status.exit_code) : printable(status.reason)));
+}
+
+// Whether there is a newer checkpoint than when a job of the trial last ended early.
+bool Controller::gets_further(Live& live) const {
+  const int64_t before = live.run.progress;
+  live.run.progress = newest_step(plan_.folder / live.run.folder);
+  return live.run.progress > before;
 }
 
 void Controller::on_failure(Live& live, const JobStatus& status) {
@@ -132,8 +156,7 @@ void Controller::on_failure(Live& live, const JobStatus& status) {
   }
   const bool shared = failure.kind == Failure::Kind::kMemory && !live.run.alone && slots_.shares(live.trial.number);
   const bool can_help = failure.kind == Failure::Kind::kKilled || shared;
-  live.run.failures = live.log.step() > live.run.progress ? 1 : live.run.failures + 1;
-  live.run.progress = live.log.step();
+  live.run.failures = gets_further(live) ? 1 : live.run.failures + 1;
   if (!can_help || live.run.failures > plan_.settings.retries) return end(live, TrialState::kFailed, failure.reason);
   live.run.alone = live.run.alone || shared;
   log_warn("trial {} goes on{}: {}", live.trial.number, shared ? " alone on its device" : "", failure.reason);
@@ -192,7 +215,7 @@ void Controller::pause(Live& live) {
   searcher_->observe(live.trial);
   scheduler_->observe(live.trial);
   const int64_t number = live.trial.number;
-  paused_.emplace(number, std::move(live.trial));
+  put_aside(std::move(live.trial));
   live_.erase(number);
 }
 

@@ -47,7 +47,7 @@ int Slots::cores_each() const {
   return std::max(1, machine_.cores / most_at_once());
 }
 
-std::optional<Place> Slots::take(int64_t number, bool alone) {
+std::optional<TrialPlace> Slots::take(int64_t number, bool alone) {
   if (static_cast<int>(tenants_.size()) >= most_at_once()) return std::nullopt;
   const int gpus = static_cast<int>(machine_.gpu_memory_mb.size());
   if (gpus == 0) {
@@ -70,7 +70,7 @@ std::optional<Place> Slots::take(int64_t number, bool alone) {
   for (int gpu = 0; gpu < gpus; ++gpu) order[static_cast<size_t>(gpu)] = gpu;
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return used[static_cast<size_t>(a)] < used[static_cast<size_t>(b)]; });
-  Place place{.cores = cores_each()};
+  TrialPlace place{.cores = cores_each()};
   for (const int gpu : order) {
     if (static_cast<int>(place.gpus.size()) == wanted) break;
     if (!closed[static_cast<size_t>(gpu)] && used[static_cast<size_t>(gpu)] < most) place.gpus.push_back(gpu);
@@ -80,7 +80,7 @@ std::optional<Place> Slots::take(int64_t number, bool alone) {
   return place;
 }
 
-void Slots::keep(int64_t number, const Place& place, bool alone) {
+void Slots::keep(int64_t number, const TrialPlace& place, bool alone) {
   const int gpus = static_cast<int>(machine_.gpu_memory_mb.size());
   Tenant tenant{place, alone};
   std::erase_if(tenant.place.gpus, [&](int gpu) { return gpu >= gpus; });  // the machine had more

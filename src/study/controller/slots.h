@@ -16,7 +16,7 @@ struct Machine {
 };
 
 // Where a trial runs.
-struct Place {
+struct TrialPlace {
   std::vector<int> gpus = {};  // empty: none, or whatever the executor has
   int cores = 0;               // 0: whatever the executor has
 };
@@ -29,9 +29,9 @@ class Slots {
 
   // Room for trial `number`; nothing where there is none. `alone`: with no other one on its GPUs, or without GPUs on the
   // machine.
-  std::optional<Place> take(int64_t number, bool alone);
+  std::optional<TrialPlace> take(int64_t number, bool alone);
   // What a trial of an earlier controller has.
-  void keep(int64_t number, const Place& place, bool alone);
+  void keep(int64_t number, const TrialPlace& place, bool alone);
   void release(int64_t number);
   // Whether another trial is on its device.
   bool shares(int64_t number) const;
@@ -43,7 +43,7 @@ class Slots {
 
  private:
   struct Tenant {
-    Place place;
+    TrialPlace place;
     bool alone = false;
   };
   int per_gpu() const;

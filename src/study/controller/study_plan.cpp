@@ -25,7 +25,8 @@ namespace {
 
 // Sections with readers of their own, and what each is where the file leaves it out.
 const std::vector<std::string>& sections() {
-  static const std::vector<std::string> names = {"config", "set", "space", "points", "search", "scheduler", "executor"};
+  static const std::vector<std::string> names = {"config", "set",       "space",    "points",
+                                                 "search", "scheduler", "executor", "prices"};
   return names;
 }
 
@@ -111,8 +112,10 @@ int64_t steps_of(const Duration& duration, StepUnit unit) {
 void check_budget(StudyPlan& plan) {
   BudgetSettings& budget = plan.settings.budget;
   plan.time_s = budget.time.empty() ? 0 : parse_time(budget.time);
-  TSR_CHECK_USAGE(budget.cost == 0 || budget.device_hour > 0,
-                  "budget.cost is {}, but not what an hour costs: set budget.device_hour", budget.cost);
+  TSR_CHECK_USAGE(budget.cost == 0 || plan.prices,
+                  "budget.cost is {}, but not what an hour of a device costs: give --prices FILE, or in the study's file "
+                  "prices: {{device_hour: {{cpu: 0.04}}}}",
+                  budget.cost);
   const bool ends = budget.trials > 0 || plan.time_s > 0 || budget.cost > 0 || budget.patience > 0;
   TSR_CHECK_USAGE(ends || std::holds_alternative<GridSearchConfig>(plan.search),
                   "the study would never end: set budget.trials (--trials 20), budget.time, budget.cost or budget.patience");
@@ -196,6 +199,10 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
   plan.search = read_search(section["search"].value_or(scalar_node("random")));
   plan.scheduler = read_scheduler(section["scheduler"].value_or(scalar_node("none")));
   if (section["executor"]) plan.executor = read_executor(*section["executor"]);
+  if (section["prices"]) {
+    section["prices"] = prices_section(*section["prices"], request.file.parent_path());
+    plan.prices = read_prices(*section["prices"]);
+  }
   if (section["points"]) plan.points = read_points(*section["points"], plan.space);
 
   fs::path file;
@@ -233,7 +240,7 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
                      {"unit", std::string(name_of(settings.unit))},
                      {"value", std::string(name_of(settings.value))}};
   plan.text = fmt::format("config: {}\n", kStudyConfig);
-  for (const char* name : {"space", "points", "search", "scheduler", "executor"}) {
+  for (const char* name : {"space", "points", "search", "scheduler", "executor", "prices"}) {
     if (section[name]) plan.text += section_text(name, *section[name]);
   }
   for (size_t i = 0; i < plan.earlier.size(); ++i) settings.earlier[i] = plan.earlier[i].string();

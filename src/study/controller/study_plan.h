@@ -2,12 +2,14 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/experiment.h"
 #include "study/controller/study_settings.h"
 #include "study/executor/make_executor.h"
+#include "study/prices.h"
 #include "study/schedule/scheduler_config.h"
 #include "study/search/search_config.h"
 #include "study/space/space.h"
@@ -31,6 +33,7 @@ struct StudyPlan {
   SearchConfig search;
   SchedulerConfig scheduler;
   ExecutorConfig executor;
+  std::optional<Prices> prices;
   std::vector<Objective> objectives;
   std::vector<std::filesystem::path> earlier;  // studies whose trials the search learns from first
   std::string device;                          // train.device

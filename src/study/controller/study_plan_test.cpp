@@ -50,7 +50,8 @@ search: sobol
 scheduler: {type: asha, grace: 50}
 points: [{optimizer.lr: 0.01, model.name: unet}]
 objectives: [mean_iou, minimize seconds]
-budget: {trials: 20, time: 2h}
+budget: {trials: 20, time: 2h, cost: 12}
+prices: {currency: EUR, device_hour: {H200: 3.5, cpu: 0.04}}
 )";
 
 TEST_F(StudyPlanTest, AStudyIsReadWithItsConfig) {
@@ -64,6 +65,7 @@ TEST_F(StudyPlanTest, AStudyIsReadWithItsConfig) {
   EXPECT_EQ(plan.objectives.at(1).direction, Direction::kMinimize);
   EXPECT_EQ(plan.points.at(0).at("optimizer.lr"), 0.01);
   expect_says(plan.config_text, "optimizer: {momentum: 0.8}");
+  EXPECT_EQ(plan.prices.value().currency, "EUR");
 }
 
 TEST_F(StudyPlanTest, ItsOwnFilesReadBackToTheSameStudy) {
@@ -74,6 +76,7 @@ TEST_F(StudyPlanTest, ItsOwnFilesReadBackToTheSameStudy) {
   again.file = folder_ / kStudyFile;
   EXPECT_EQ(read_study(again).definition, plan.definition);
   EXPECT_EQ(read_study(again).text, plan.text);
+  EXPECT_EQ(read_study(again).prices.value().device_hour, plan.prices.value().device_hour);
 }
 
 TEST_F(StudyPlanTest, AConfigAndWhatToVaryAreAStudyToo) {
@@ -98,7 +101,7 @@ TEST_F(StudyPlanTest, MistakesAreFoundBeforeAnythingStarts) {
   expect_says(error(request(space + rest + "schedular: asha\n")), "no key 'schedular', did you mean 'scheduler'?");
   expect_says(error(request(space)), "the study would never end");
   expect_says(error(request(space + "budget: {time: 3x}\n")), "expected a time such as 30s, 90min, 8h or 2d");
-  expect_says(error(request(space + "budget: {cost: 3}\n")), "set budget.device_hour");
+  expect_says(error(request(space + "budget: {cost: 3}\n")), "give --prices FILE");
   expect_says(error(request(space + rest + "objectives: [biggest mean_iou]\n")), "expected a metric");
   expect_says(error(request("config: base.yaml\nspace: {optimizer.lrr: [0.1, 0.2]}\n" + rest)), "did you mean 'optimizer.lr'?");
   expect_says(error(request(space + rest + "search: sobool\n")), "did you mean 'sobol'?");

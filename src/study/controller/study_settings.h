@@ -6,23 +6,20 @@
 
 namespace tessera {
 
-// What a study's file says besides the sections that have readers of their own: config, set, space, points, search, scheduler
-// and executor (study_plan.h).
+// What a study's file says besides the sections that have readers of their own: config, set, space, points, search, scheduler,
+// executor and prices (study_plan.h).
 
 struct BudgetSettings {
   int64_t trials = 0;
   std::string time;
   double cost = 0;
-  double device_hour = 0;
   int64_t patience = 0;
 };
 template <class V>
 void describe(V& v, BudgetSettings& c) {
   v.field("trials", c.trials, "how many trials at most; 0: until the search has no more", at_least(0));
   v.field("time", c.time, "how long the study may be at work, as 90min, 8h or 2d; empty: without end");
-  v.field("cost", c.cost, "what the trials may cost in all, in the currency of device_hour; 0: without limit", at_least(0));
-  v.field("device_hour", c.device_hour, "price of a rank (a GPU, or a process on the CPU) for an hour; 0: not known",
-          at_least(0));
+  v.field("cost", c.cost, "what the trials may cost in all, by `prices`; 0: without limit", at_least(0));
   v.field("patience", c.patience, "no new trials once so many have ended after the best one; 0: never", at_least(0));
 }
 

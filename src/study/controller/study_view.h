@@ -13,7 +13,6 @@ struct StudyCounts {
   int64_t all = 0, running = 0, paused = 0, complete = 0, stopped = 0, failed = 0;
   int64_t best = -1;  // number of the trial with the best value of the first objective; -1: none has one
   double best_value = 0;
-  double seconds = 0;  // of all jobs that have ended
 };
 
 // What a study looks like just now, for people.
@@ -34,6 +33,7 @@ struct StudyView {
   int64_t trials = 0;                    // of the budget; 0: no limit
   double seconds = 0, seconds_left = 0;  // left: 0 where there is no limit
   double cost = 0, cost_left = 0;
+  std::string currency = {};  // empty: no prices
   int at_once = 0;
 };
 

@@ -3,7 +3,7 @@
 namespace tessera {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TrialRun, folder, job, until, from, gpus, cores, idle, alone, started, seconds,
-                                                failures, progress, ending, reason)
+                                                cost, failures, progress, ending, reason)
 
 nlohmann::json to_json_value(const TrialRun& run) {
   return run;

@@ -26,8 +26,9 @@ struct TrialRun {
   bool alone = false;       // it shares its device with nobody
   double started = 0;       // the newest job, in unix seconds
   double seconds = 0;       // of the jobs that have ended
+  double cost = 0;          // of those, where there are prices
   int64_t failures = 0;     // jobs that it went on after
-  int64_t progress = -1;    // the step at which the last of them ended
+  int64_t progress = -1;    // the newest checkpoint when the last of them ended
   std::string ending = {};  // what it was told to end for: stop, pause, finish; empty: it goes on
   std::string reason = {};  // of a stop
 };

@@ -31,13 +31,19 @@ double value_of(const std::string& metric, size_t place, const LogFollower& log,
 
 void check_metric(const std::string& metric, const LogFollower& log) {
   std::vector<std::string> known = log.known_metrics();
-  for (const auto& [name, fact] : facts()) known.push_back(name);
+  for (std::string& name : training_facts()) known.push_back(std::move(name));
   if (std::find(known.begin(), known.end(), metric) == known.end())
     fail_usage("objectives: the evaluations have no metric '{}'{}; there are {}", metric, did_you_mean(metric, known),
                fmt::join(known, ", "));
 }
 
 }  // namespace
+
+std::vector<std::string> training_facts() {
+  std::vector<std::string> names;
+  for (const auto& [name, fact] : facts()) names.push_back(name);
+  return names;
+}
 
 std::vector<std::string> metric_names(const std::vector<Objective>& objectives) {
   std::vector<std::string> names;

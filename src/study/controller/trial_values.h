@@ -16,6 +16,9 @@ std::vector<Report> new_reports(const Trial& trial, const LogFollower& log, cons
 std::vector<double> trial_values(const Trial& trial, const LogFollower& log, const std::vector<Objective>& objectives,
                                  TrialValue which);
 
+// Objectives that a training tells besides its evaluations: seconds, parameters, ...
+std::vector<std::string> training_facts();
+
 // What a log follower has to look for: the objectives' metrics.
 std::vector<std::string> metric_names(const std::vector<Objective>& objectives);
 

@@ -12,6 +12,7 @@ struct Job {
   std::vector<std::string> arguments;  // of this program: train, CONFIG, key=value, --stop-at, ...
   std::filesystem::path folder;        // of the study's, for this job's own files: output.txt, batch script, process id
   int ranks = 1;
+  bool may_follow = false;     // another job in the same process, where the executor has such (ranks: 1)
   bool threads = false;        // ranks are threads of one process (-p dp), else processes
   std::vector<int> gpus = {};  // which ones of the machine it may use; empty: whatever the executor has
   int cores = 0;               // 0: whatever the executor has

@@ -1,31 +1,17 @@
 #include "study/executor/job_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <fstream>
 
 #include "core/files.h"
 #include "core/printable.h"
 #include "core/split.h"
-#include "launch/cluster/ssh_hosts.h"
 #include "launch/numbers.h"
 
 namespace tessera {
 
-std::string job_script(const fs::path& folder, const std::vector<std::string>& variables,
-                       const std::vector<std::string>& command) {
-  const fs::path absolute = fs::absolute(folder).lexically_normal();
-  const std::string code = shell_quoted((absolute / kJobExitCode).string()),
-                    part = shell_quoted((absolute / (std::string(kJobExitCode) + ".part")).string());
-  std::string text = "#!/bin/sh\n# A job of a study. Its exit code is left beside this file.\ntrap : HUP INT TERM\n";
-  text += fmt::format("cd {} || exit 1\n", shell_quoted(fs::current_path().string()));
-  for (const std::string& variable : variables) {
-    const size_t equals = variable.find('=');
-    text += fmt::format("export {}={}\n", variable.substr(0, equals), shell_quoted(variable.substr(equals + 1)));
-  }
-  for (const std::string& word : command) text += shell_quoted(word) + (&word == &command.back() ? "\n" : " ");
-  return text + fmt::format("echo $? >{} && mv {} {}\n", part, part, code);
+void leave_exit_code(const fs::path& folder, int code) {
+  write_file(folder / kJobExitCode, std::to_string(code) + "\n");
 }
 
 std::optional<int> read_exit_code(const fs::path& folder) {

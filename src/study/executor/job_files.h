@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace tessera {
 
@@ -11,10 +10,8 @@ inline constexpr const char* kJobScript = "job.sh";      // what was started, fo
 inline constexpr const char* kJobOutput = "output.txt";  // both streams
 inline constexpr const char* kJobExitCode = "exit_code";
 
-// A script that runs a command and leaves its exit code, so that whoever looks later finds it. It outlives a SIGTERM to its
-// whole process group: the command ends first. `folder` is the job's, `variables` are NAME=value.
-std::string job_script(const std::filesystem::path& folder, const std::vector<std::string>& variables,
-                       const std::vector<std::string>& command);
+// What the script does at its end, for whoever runs a job's command without it. Throws Error where it cannot be written.
+void leave_exit_code(const std::filesystem::path& folder, int code);
 
 // Nothing where the job has not ended, or was ended with its shell.
 std::optional<int> read_exit_code(const std::filesystem::path& folder);

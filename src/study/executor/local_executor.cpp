@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
 #include "core/cpu_budget.h"
 #include "core/error.h"
@@ -17,6 +16,7 @@
 #include "core/split.h"
 #include "study/executor/job_command.h"
 #include "study/executor/job_files.h"
+#include "study/executor/job_script.h"
 #include "study/executor/local_process.h"
 
 namespace tessera {
@@ -42,41 +42,61 @@ std::vector<std::string> command_of(const Job& job, const std::vector<std::strin
 
 }  // namespace
 
-LocalExecutor::LocalExecutor(std::vector<std::string> program)
-    : program_(std::move(program)), cores_(allowed_cores()), cpu_quota_(cpu_budget().cpus()) {
+LocalExecutor::LocalExecutor(std::vector<std::string> program, std::vector<std::string> worker)
+    : program_(std::move(program)), cores_(allowed_cores()), cpu_quota_(cpu_budget().cpus()), workers_(std::move(worker)) {
   if (program_.empty()) program_ = {fs::read_symlink("/proc/self/exe").string()};
 }
 
-std::vector<Core> LocalExecutor::free_cores(int wanted) const {
+std::set<int> LocalExecutor::taken_cpus() const {
   std::set<int> taken;
   for (const auto& [name, cpus] : bound_) taken.insert(cpus.begin(), cpus.end());
-  std::vector<Core> found;
+  return taken;
+}
+
+std::vector<int> LocalExecutor::free_cpus(int wanted_cores) const {
+  const std::set<int> taken = taken_cpus();
+  std::vector<int> cpus;
+  int found = 0;
   for (const Core& core : cores_) {
-    if (static_cast<int>(found.size()) == wanted) break;
-    if (std::none_of(core.begin(), core.end(), [&](int cpu) { return taken.contains(cpu); })) found.push_back(core);
+    if (found == wanted_cores) break;
+    if (std::any_of(core.begin(), core.end(), [&](int cpu) { return taken.contains(cpu); })) continue;
+    cpus.insert(cpus.end(), core.begin(), core.end());
+    ++found;
   }
   // Rather anywhere than bound beside others.
-  return static_cast<int>(found.size()) == wanted ? found : std::vector<Core>{};
+  return found == wanted_cores ? cpus : std::vector<int>{};
 }
 
 void LocalExecutor::start(const Job& job) {
   make_folders(job.folder);
   if (read_local_process(job.folder)) return;
-  std::vector<std::string> variables;
-  if (!job.gpus.empty()) variables.push_back("CUDA_VISIBLE_DEVICES=" + visible_devices(job.gpus));
+  WorkerPool::Place place{.variables = {}, .cpus = free_cpus(job.cores)};
+  JobScript parts{.heading = fmt::format("# {}\n", job.name), .command = command_of(job, program_)};
+  if (!job.gpus.empty()) {
+    parts.variables.emplace_back("CUDA_VISIBLE_DEVICES", visible_devices(job.gpus));
+    place.variables.push_back("CUDA_VISIBLE_DEVICES=" + parts.variables.back().second);
+  }
   const fs::path script = job.folder / kJobScript;
-  write_file(script, job_script(job.folder, variables, command_of(job, program_)));
-  std::vector<int> cpus;
-  for (const Core& core : free_cores(job.cores)) cpus.insert(cpus.end(), core.begin(), core.end());
-  const pid_t pid = start_detached(job.folder, script, job.folder / kJobOutput, cpus);
-  if (pid == 0) return;
-  children_[job.name] = pid;
-  if (!cpus.empty()) bound_[job.name] = cpus;
+  write_file(script, job_script(job.folder, parts));
+  const std::vector<std::string> words = job_arguments(job);
+  const bool in_worker = job.may_follow && workers_.has_workers() && can_be_handed(job.folder, words);
+  if (in_worker) place = workers_.place_for(place, taken_cpus());
+  std::optional<JobClaim> claim = claim_job(job.folder, place.cpus);
+  if (!claim) return;
+  if (in_worker) {
+    workers_.start(job.name, job.folder, words, place, std::move(*claim));
+  } else {
+    // The lock is all its processes'.
+    children_[job.name] = start_detached(
+        job.folder, *claim, {.words = {"/bin/sh", script.string()}, .cpus = place.cpus, .kept = claim->process.get()});
+  }
+  if (!place.cpus.empty()) bound_[job.name] = place.cpus;
 }
 
 JobStatus LocalExecutor::poll(const Job& job) {
   if (const auto child = children_.find(job.name); child != children_.end() && waitpid(child->second, nullptr, WNOHANG) != 0)
     children_.erase(child);
+  workers_.look();
   const std::optional<LocalProcess> process = read_local_process(job.folder);
   if (!process) return {};
   // A job that ends between two looks leaves its code before its lock goes.
@@ -86,7 +106,9 @@ JobStatus LocalExecutor::poll(const Job& job) {
     return {.state = JobStatus::State::kRunning};
   }
   bound_.erase(job.name);
+  if (!read_exit_code(job.folder)) workers_.wait_for_end(job.name);
   const std::optional<int> code = read_exit_code(job.folder);
+  workers_.note_end(job.name, code.value_or(1));
   if (!code) return {.state = JobStatus::State::kLost, .reason = last_output(job.folder)};
   return {.state = JobStatus::State::kEnded, .exit_code = *code, .reason = *code == 0 ? "" : last_output(job.folder)};
 }
@@ -99,6 +121,7 @@ void LocalExecutor::stop(const Job& job) {
   // The group's number cannot have been given anew while one of its processes lives.
   if (kill(-process->pid, SIGTERM) != 0 && errno != ESRCH)
     fail("cannot stop the job {} (process {}): {}", job.name, process->pid, std::strerror(errno));
+  workers_.note_stop(job.name);
 }
 
 std::optional<int> LocalExecutor::most_at_once(const Job& job) const {

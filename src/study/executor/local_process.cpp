@@ -7,13 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 
-#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/host_name.h"
@@ -21,11 +21,16 @@
 #include "core/split.h"
 #include "launch/node/affinity.h"
 #include "launch/numbers.h"
+#include "study/executor/job_files.h"
 
 namespace tessera {
 namespace {
 
 constexpr const char* kProcessFile = "process";
+
+std::span<const uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 
 // "4711 (name) S 1 ...": the name may hold anything, so fields are counted from its end.
 void take_stat(const std::string& line, LocalProcess& process) {
@@ -50,31 +55,58 @@ bool process_lives(const LocalProcess& process) {
   return now.start == process.start && line.compare(end + 2, 1, "Z") != 0;
 }
 
-// Everything between fork and exec: system calls only, for another thread may have held a lock at the fork.
-[[noreturn]] void become_job(int process_file, int nothing, int output, int report, const cpu_set_t* cpus, const char* script) {
+// What a process needs between fork and exec, made before: system calls only are allowed there, for another thread may have
+// held a lock at the fork.
+struct ExecPlan {
+  int process_file, nothing, output, report, kept;
+  const cpu_set_t* cpus;
+  char* const* words;
+  char* const* environment;
+};
+
+[[noreturn]] void become_job(const ExecPlan& plan) {
   setsid();
   std::array<char, 4096> line{};
   const int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   const ssize_t size = stat < 0 ? 0 : read(stat, line.data(), line.size());
-  if (size <= 0 || write(process_file, line.data(), static_cast<size_t>(size)) != size) {
+  if (size <= 0 || write(plan.process_file, line.data(), static_cast<size_t>(size)) != size) {
     const int reason = errno;
-    if (write(report, &reason, sizeof(reason)) < 0) _exit(126);
+    if (write(plan.report, &reason, sizeof(reason)) < 0) _exit(126);
     _exit(127);
   }
-  dup2(nothing, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
+  dup2(plan.nothing, STDIN_FILENO);
+  dup2(plan.output, STDOUT_FILENO);
+  dup2(plan.output, STDERR_FILENO);
   close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  fcntl(process_file, F_SETFD, 0);  // the lock is all its processes'
-  if (cpus != nullptr) sched_setaffinity(0, sizeof(cpu_set_t), cpus);
+  fcntl(plan.kept, F_SETFD, 0);
+  if (plan.cpus != nullptr) sched_setaffinity(0, sizeof(cpu_set_t), plan.cpus);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_DFL);
-  execl("/bin/sh", "sh", script, static_cast<char*>(nullptr));
+  execve(plan.words[0], plan.words, plan.environment);
   const int reason = errno;
-  if (write(report, &reason, sizeof(reason)) < 0) _exit(126);
+  if (write(plan.report, &reason, sizeof(reason)) < 0) _exit(126);
   _exit(127);
+}
+
+// As execve takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// This process's variables and others, which go before its own.
+std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
+  std::vector<std::string> all = variables;
+  for (char** own = environ; *own != nullptr; ++own) {
+    const std::string_view text = *own, name = text.substr(0, text.find('=') + 1);
+    const auto has_name = [&](const std::string& other) { return other.starts_with(name); };
+    if (std::none_of(variables.begin(), variables.end(), has_name)) all.emplace_back(text);
+  }
+  return all;
 }
 
 }  // namespace
@@ -115,27 +147,56 @@ bool is_alive(const fs::path& folder, const LocalProcess& process) {
   return failed != 0 && process_lives(process);  // there are no locks here
 }
 
-pid_t start_detached(const fs::path& folder, const fs::path& script, const fs::path& output, const std::vector<int>& cpus) {
+std::optional<JobClaim> claim_job(const fs::path& folder, const std::vector<int>& cpus) {
   const fs::path path = folder / kProcessFile;
-  const Descriptor file(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND, 0666);
-  if (!file.ok() && errno == EEXIST) return 0;
-  TSR_CHECK(file.ok(), "cannot write {}: {}", printable(path.string()), std::strerror(errno));
+  JobClaim claim{Descriptor(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND, 0666), {}};
+  if (!claim.process.ok() && errno == EEXIST) return std::nullopt;
+  TSR_CHECK(claim.process.ok(), "cannot write {}: {}", printable(path.string()), std::strerror(errno));
   const auto give_up = [&](const char* what, int reason) {
-    fs::remove(path);
+    give_up_claim(folder);
+    fail("{}: cannot write its {}: {}", printable(folder.string()), what, std::strerror(reason));
+  };
+  flock(claim.process.get(), LOCK_EX | LOCK_NB);  // where there are none, is_alive() does without
+  const std::string text = fmt::format("host {}\nboot {}\ncpus {}\n", host_name(), boot_id(), fmt::join(cpus, ","));
+  if (!put_all(claim.process, bytes_of(text))) give_up("file `process`", errno);
+  claim.output = Descriptor(folder / kJobOutput, O_WRONLY | O_CREAT | O_APPEND, 0666);
+  if (!claim.output.ok()) give_up("output", errno);
+  return claim;
+}
+
+void give_up_claim(const fs::path& folder) {
+  fs::remove(folder / kProcessFile);
+}
+
+bool note_process(const JobClaim& claim, pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  return std::getline(file, line) && put_all(claim.process, bytes_of(line + "\n"));
+}
+
+pid_t start_detached(const fs::path& folder, const JobClaim& claim, const DetachedProgram& program) {
+  const auto give_up = [&](const char* what, int reason) {
+    give_up_claim(folder);
     fail("{}: cannot {}: {}", printable(folder.string()), what, std::strerror(reason));
   };
-  flock(file.get(), LOCK_EX | LOCK_NB);  // where there are none, is_alive() does without
-  const std::string text = fmt::format("host {}\nboot {}\ncpus {}\n", host_name(), boot_id(), fmt::join(cpus, ","));
-  if (!put_all(file, {reinterpret_cast<const uint8_t*>(text.data()), text.size()})) give_up("write its file `process`", errno);
-  const Descriptor nothing("/dev/null", O_RDONLY), out(output, O_WRONLY | O_CREAT | O_APPEND, 0666);
-  if (!out.ok()) give_up("write its output", errno);
+  const Descriptor nothing("/dev/null", O_RDONLY);
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) give_up("make a pipe", errno);
   Descriptor reading(ends[0]), writing(ends[1]);
-  const cpu_set_t set = to_cpu_set({cpus});
+  const cpu_set_t set = to_cpu_set({program.cpus});
+  std::vector<std::string> words = program.words, environment = environment_with(program.variables);
+  const std::vector<char*> argv = pointers_to(words), envp = pointers_to(environment);
+  const ExecPlan plan{.process_file = claim.process.get(),
+                      .nothing = nothing.get(),
+                      .output = claim.output.get(),
+                      .report = writing.get(),
+                      .kept = program.kept,
+                      .cpus = program.cpus.empty() ? nullptr : &set,
+                      .words = argv.data(),
+                      .environment = envp.data()};
   const pid_t pid = fork();
   if (pid < 0) give_up("start a process", errno);
-  if (pid == 0) become_job(file.get(), nothing.get(), out.get(), writing.get(), cpus.empty() ? nullptr : &set, script.c_str());
+  if (pid == 0) become_job(plan);
   writing = Descriptor();
   int reason = 0;
   ssize_t got = 0;

@@ -12,9 +12,14 @@ namespace tessera {
 // This machine.
 struct LocalOptions {
   static constexpr std::string_view kName = "local";
+  bool reuse = true;
 };
 template <class V>
-void describe(V& /*v*/, LocalOptions& /*c*/) {}
+void describe(V& v, LocalOptions& c) {
+  v.field("reuse", c.reuse,
+          "a process trains one trial after another, so that libtorch is loaded and the data opened once; false: a process for "
+          "each stretch of each trial");
+}
 
 using ExecutorConfig = std::variant<LocalOptions, SshOptions, SlurmOptions>;
 

@@ -12,9 +12,9 @@
 #include "launch/cluster/command_line.h"
 #include "launch/cluster/ssh_hosts.h"
 #include "launch/node/command.h"
-#include "study/executor/claimed_script.h"
 #include "study/executor/job_command.h"
 #include "study/executor/job_files.h"
+#include "study/executor/job_script.h"
 #include "study/executor/slurm_shape.h"
 
 namespace tessera {
@@ -68,12 +68,11 @@ std::string SlurmExecutor::script(const Job& job) const {
   ask(fmt::format("--signal=USR1@{}", options_.save_s));  // the training saves and ends with 75; the next job goes on
   ask("--no-requeue");                                    // whoever follows the study decides
   for (const std::string& option : options_.sbatch) ask(option);
-  std::string command = "srun --kill-on-bad-exit=1";
-  if (shape.cores_per_task > 0) command += fmt::format(" --cpus-per-task={}", shape.cores_per_task);
-  for (const std::string& word : program_) command += " " + shell_quoted(word);
-  for (const std::string& word : job_arguments(job)) command += " \\\n  " + shell_quoted(word);
-  return claimed_script(job.folder,
-                        {.heading = heading, .own_name = "$SLURM_JOB_ID", .setup = options_.setup, .command = command});
+  JobScript parts{.heading = heading, .own_name = "$SLURM_JOB_ID", .setup = options_.setup, .command = program_};
+  parts.before = {"srun", "--kill-on-bad-exit=1"};
+  if (shape.cores_per_task > 0) parts.before.push_back(fmt::format("--cpus-per-task={}", shape.cores_per_task));
+  for (std::string& word : job_arguments(job)) parts.command.push_back(std::move(word));
+  return job_script(job.folder, parts);
 }
 
 void SlurmExecutor::write_script(const Job& job) const {

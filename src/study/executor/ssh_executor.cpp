@@ -16,9 +16,9 @@
 #include "launch/cluster/ssh_hosts.h"
 #include "launch/node/command.h"
 #include "launch/numbers.h"
-#include "study/executor/claimed_script.h"
 #include "study/executor/job_command.h"
 #include "study/executor/job_files.h"
+#include "study/executor/job_script.h"
 
 namespace tessera {
 namespace {
@@ -134,19 +134,17 @@ std::string SshExecutor::script(const Job& job, const Place& place) const {
     words.emplace_back("--");
   }
   for (std::string& word : job_arguments(job)) words.push_back(std::move(word));
-  std::string command;
-  for (const std::string& word : words) command += (command.empty() ? "" : " \\\n  ") + shell_quoted(word);
   auto variables = passed_on_variables();
   std::erase_if(variables, [](const auto& variable) { return variable.first == "CUDA_VISIBLE_DEVICES"; });
   const std::vector<int>& gpus = job.gpus.empty() ? place.front().numbers : job.gpus;
   if (options_.gpus && place.size() == 1)
     variables.emplace_back("CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(gpus, ",")));
-  return claimed_script(job.folder, {.heading = fmt::format("# {}: {} rank{} on {}\n", job.name, job.ranks,
-                                                            job.ranks == 1 ? "" : "s", fmt::join(hosts, ", ")),
-                                     .own_name = "\"$TESSERA_JOB_HOST $$ $(cat /proc/sys/kernel/random/boot_id)\"",
-                                     .variables = variables,
-                                     .setup = options_.setup,
-                                     .command = command});
+  return job_script(job.folder, {.heading = fmt::format("# {}: {} rank{} on {}\n", job.name, job.ranks,
+                                                        job.ranks == 1 ? "" : "s", fmt::join(hosts, ", ")),
+                                 .own_name = "\"$TESSERA_JOB_HOST $$ $(cat /proc/sys/kernel/random/boot_id)\"",
+                                 .variables = variables,
+                                 .setup = options_.setup,
+                                 .command = words});
 }
 
 // Once per host: whether it sees what this one sees.

@@ -12,8 +12,8 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "study/executor/claimed_script.h"
 #include "study/executor/job_files.h"
+#include "study/executor/job_script.h"
 
 namespace tessera {
 namespace {

@@ -100,8 +100,12 @@ class StudyPage {
   }
 
   std::string tiles() const {
-    double seconds = 0;
-    for (const Trial& trial : in_.trials) seconds += trial_run_of(trial.attributes).seconds;
+    double seconds = 0, cost = 0;
+    for (const Trial& trial : in_.trials) {
+      const TrialRun run = trial_run_of(trial.attributes);
+      seconds += run.seconds;
+      cost += run.cost;
+    }
     std::string html;
     if (!ranked_.empty())
       html += tile_html({.label = "Best " + metric_,
@@ -117,6 +121,9 @@ class StudyPage {
     html += tile_html({.label = "Failed", .value = count_text(count(TrialState::kFailed))});
     html +=
         tile_html({.label = "Time of training", .value = duration_text(seconds), .detail = "of all trials", .kind = "words"});
+    if (in_.info.attributes.contains("currency"))
+      html += tile_html(
+          {.label = "Cost", .value = short_text(cost), .detail = in_.info.attributes.at("currency").get<std::string>()});
     return html;
   }
 
@@ -141,7 +148,7 @@ class StudyPage {
         plot.marks.push_back({static_cast<double>(trial->number) / last, trial->values[0], look_of(*trial), hint_of(*trial)});
     }
     plot.lines = {best};
-    plot.ticks = {{0, "trial 0"}, {0.5, fmt::format("{:.0f}", last / 2)}, {1, fmt::format("{:.0f}", last)}};
+    plot.ticks = whole_ticks(static_cast<int64_t>(last), "trial 0", "");
     return "<div class=\"curves\">" + plot_figure(plot) + "</div>";
   }
 
@@ -159,7 +166,7 @@ class StudyPage {
       if (line.points.size() > 1) plot.lines.push_back(std::move(line));
     }
     if (plot.lines.empty() && plot.marks.empty()) return "";
-    plot.ticks = {{0, "0"}, {0.5, fmt::format("{}", last / 2)}, {1, fmt::format("{} {}", last, in_.unit)}};
+    plot.ticks = whole_ticks(last, "0", " " + in_.unit);
     return "<div class=\"curves\">" + plot_figure(plot) + "</div>";
   }
 

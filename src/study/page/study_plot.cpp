@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/axis_ticks.h"
 #include "report/html.h"
 #include "report/number_text.h"
 
@@ -93,10 +94,13 @@ std::vector<const Drawn*> best_last(const std::vector<Drawn>& all) {
 
 std::string figure(const std::string& title, const std::string& note, bool wide, double width, double height,
                    const std::string& drawn) {
+  // Letters shrink and grow with the drawing; narrower than this, one scrolls.
+  const double least = wide ? 0.75 * width : 0.62 * width, most = 1.2 * width;
   return fmt::format(
       "<figure class=\"card curve{}\"><figcaption><h3>{}</h3><span class=\"quiet\">{}</span></figcaption><svg "
-      "class=\"differences\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">{}</svg></figure>\n",
-      wide ? " wide" : "", escape_html(title), escape_html(note), width, height, escape_html(title), drawn);
+      "class=\"differences\" style=\"min-width:{:.0f}px;max-width:{:.0f}px\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
+      "aria-label=\"{}\">{}</svg></figure>\n",
+      wide ? " wide" : "", escape_html(title), escape_html(note), least, most, width, height, escape_html(title), drawn);
 }
 
 }  // namespace
@@ -104,12 +108,10 @@ std::string figure(const std::string& title, const std::string& note, bool wide,
 std::string plot_figure(const StudyPlot& plot) {
   const Scale scale = scale_of(plot);
   std::string svg;
-  constexpr int kLines = 4;
-  for (int i = 0; i <= kLines; ++i) {
-    const double value = scale.low + (scale.high - scale.low) * i / kLines;
+  for (const double value : nice_ticks(scale.low, scale.high)) {
     svg += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{y:.1f}\" y2=\"{y:.1f}\" stroke=\"var(--line)\"/>", kLeft,
                        scale.width - kRight, fmt::arg("y", scale.y(value)));
-    svg += text_at(kLeft - 8, scale.y(value) + 4, "end", short_text(value));
+    svg += text_at(kLeft - 8, scale.y(value) + 4, "end", tick_text(value, nice_step(scale.high - scale.low)));
   }
   for (const StudyPlot::Tick& tick : plot.ticks)
     svg += text_at(scale.x(tick.x), kHeight - 10, tick.x < 0.02 ? "start" : tick.x > 0.98 ? "end" : "middle", tick.text);
@@ -126,6 +128,13 @@ std::string plot_figure(const StudyPlot& plot) {
                        scale.y(mark->y), mark->look == Look::kBest ? 5 : 3, mark_style(mark->look), hint_of(mark->hint));
   }
   return figure(plot.title, plot.note, plot.wide, scale.width, kHeight, svg);
+}
+
+std::vector<StudyPlot::Tick> whole_ticks(int64_t last, const std::string& first, const std::string& unit) {
+  std::vector<StudyPlot::Tick> ticks = {{0, first}, {1, std::to_string(last) + unit}};
+  const int64_t middle = last / 2;
+  if (middle > 0) ticks.push_back({static_cast<double>(middle) / static_cast<double>(last), std::to_string(middle)});
+  return ticks;
 }
 
 std::vector<StudyPlot::Tick> parameter_ticks(const Parameter& parameter) {

@@ -33,6 +33,9 @@ struct StudyPlot {
 };
 std::string plot_figure(const StudyPlot& plot);
 
+// The ends and about the middle of 0 .. last.
+std::vector<StudyPlot::Tick> whole_ticks(int64_t last, const std::string& first, const std::string& unit);
+
 // Three ticks over a parameter's range, or one for each of a few choices.
 std::vector<StudyPlot::Tick> parameter_ticks(const Parameter& parameter);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "core/log.h"
 #include "core/printable.h"
 #include "core/signals.h"
+#include "study/run_folder.h"
 
 namespace tessera {
 namespace {
@@ -42,20 +42,6 @@ std::string reason_of(const JobStatus& status) {
 
 fs::path ScaleFolders::job(const ScaleTrial& trial) const {
   return study / "jobs" / fmt::format("{}-{}", cell_name(trial.cell), trial.attempt);
-}
-
-int64_t newest_step(const fs::path& run) {
-  int64_t newest = -1;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run / "checkpoints", error)) {
-    const std::string name = entry.path().filename().string(), prefix = "step-";
-    std::error_code ignored;
-    if (!name.starts_with(prefix) || !fs::exists(entry.path() / "DONE", ignored)) continue;
-    int64_t step = -1;
-    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
-    newest = std::max(newest, step);
-  }
-  return newest;
 }
 
 TrialFollower::TrialFollower(ScaleFolders folders, FollowOptions options, ScaleState& state, Executor& executor)

@@ -51,7 +51,4 @@ class TrialFollower {
   Executor& executor_;
 };
 
-// The step of the newest complete checkpoint of a run; -1: none.
-int64_t newest_step(const std::filesystem::path& run);
-
 }  // namespace tessera

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/files.h"
 #include "report/run_totals.h"
@@ -28,19 +27,6 @@ double median_over(const std::vector<TrainPoint>& points, const Get& get) {
   return median(values);
 }
 
-void read_machine(const fs::path& run, RunFigures& figures) {
-  std::error_code error;
-  if (!fs::exists(run / "environment.json", error)) return;
-  const auto environment = nlohmann::json::parse(read_text(run / "environment.json"), nullptr, /*allow_exceptions=*/false);
-  if (!environment.is_object()) return;
-  const auto gpus = environment.find("gpus");
-  const bool on_gpu = figures.device.starts_with("cuda") && gpus != environment.end() && gpus->is_array() && !gpus->empty();
-  if (on_gpu) figures.device = gpus->front().is_string() ? gpus->front().get<std::string>() : gpus->front().dump();
-  figures.machine = on_gpu ? figures.device : environment.value("cpu", "");
-  figures.cores = environment.value("cores", int64_t{0});
-  figures.commit = environment.value("commit", "");
-}
-
 }  // namespace
 
 std::optional<RunFigures> run_figures(const fs::path& run, int64_t batch_size) {
@@ -49,11 +35,11 @@ std::optional<RunFigures> run_figures(const fs::path& run, int64_t batch_size) {
   const RunHistory history = read_run_log(run / "log.jsonl");
   RunFigures figures;
   figures.metric = history.best_metric;
+  figures.machine = run_machine(run);
   for (const RunEvent& event : history.events) {
     if (event.type == "start") {
       figures.steps_per_epoch = event.fields.value("steps_per_epoch", int64_t{0});
       figures.parameters = event.fields.value("parameters", int64_t{0});
-      figures.device = event.fields.value("device", "");
     }
     if (event.type == "end") figures.train_s = event.fields.value("seconds", kNoValue);
   }
@@ -72,7 +58,6 @@ std::optional<RunFigures> run_figures(const fs::path& run, int64_t batch_size) {
     figures.metric_by_epoch.emplace_back(point.epoch, point.metric(history.best_metric));
   if (!history.eval.empty()) figures.last = history.eval.back().metric(history.best_metric);
   if (const EvalPoint* best = best_eval(history)) figures.best = best->metric(history.best_metric);
-  read_machine(run, figures);
   return figures;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/run_history.h"
+#include "study/run_folder.h"
 
 namespace tessera {
 
@@ -22,10 +23,7 @@ struct RunFigures {
   std::string metric = {};         // checkpoint.best_metric
   double last = kNoValue, best = kNoValue;
   std::vector<std::pair<double, double>> metric_by_epoch = {};
-  std::string device = {};   // "cpu", or the GPU's name
-  std::string machine = {};  // processor or GPU, for people
-  int64_t cores = 0;
-  std::string commit = {};
+  RunMachine machine = {};
 };
 
 // Nothing where the run has not begun. `batch_size` is the global one. Throws Error for a log that cannot be read.

@@ -30,7 +30,6 @@ struct ScaleConfig {
   int64_t repeat = 1;
   std::optional<double> target = {};
   std::string name = {};
-  std::string prices = {};
   int64_t at_once = 0;
   int64_t retries = 3;
 };
@@ -48,7 +47,6 @@ void describe(V& v, ScaleConfig& c) {
   v.field("target", c.target,
           "value of checkpoint.best_metric whose time and cost are told; not set: the highest that every training reached");
   v.field("name", c.name, "of the study and of its folder below studies/; empty: that of the config");
-  v.field("prices", c.prices, "a file with prices of devices, relative to this one: docs/scaling.md");
   v.field(
       "at_once", c.at_once,
       "trainings at a time; 0: one here and over ssh, since they would slow one another down, and as many as it takes on Slurm",

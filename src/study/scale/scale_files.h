@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/line_chart.h"
+#include "report/svg_chart.h"
 #include "study/scale/scale_config.h"
 #include "study/scale/scale_table.h"
 

@@ -75,7 +75,8 @@ std::string notes(const ScaleTable& table, const ScaleConfig& config) {
 }  // namespace
 
 std::string scale_page(const ScaleTable& table, const std::vector<ScaleOutcome>& outcomes, const ScaleConfig& config) {
-  std::string help = "<dl>";
+  std::string charts, help = "<dl>";
+  for (const LineChart& chart : scale_charts(table, config.scaling)) charts += svg_charts({chart}, false);
   for (const ScaleColumn& column : shown_columns(table))
     help += fmt::format("<dt>{}</dt><dd>{}</dd>", escape_html(column.title), escape_html(column.help));
   return fill_template(embedded_file("scale.html"), {{"title", escape_html("Scaling: " + config.name)},
@@ -83,7 +84,7 @@ std::string scale_page(const ScaleTable& table, const std::vector<ScaleOutcome>&
                                                      {"theme_script", std::string(embedded_file("theme.js"))},
                                                      {"headline", escape_html(headline(table, config))},
                                                      {"notes", notes(table, config)},
-                                                     {"charts", svg_charts(scale_charts(table, config.scaling), false)},
+                                                     {"charts", charts},
                                                      {"rows", rows_table(table)},
                                                      {"help", help + "</dl>"},
                                                      {"failures", failures(outcomes)}});

@@ -25,7 +25,9 @@ struct ScaleTrial {
   std::string reason = {};
 };
 
-// The state of a study: `study.json` in its folder, which is written whole and at once whenever a trial changes. A controller
+inline constexpr const char* kScaleState = "study.json";
+
+// The state of a study, kScaleState in its folder, which is written whole and at once whenever a trial changes. A controller
 // that is killed and started again reads it and goes on.
 class ScaleState {
  public:

@@ -25,10 +25,10 @@ std::optional<ScaleFile> read_scale_file(const fs::path& file) {
   if (root.find("config") == nullptr) return std::nullopt;
   ScaleFile study;
   if (const Node* executor = root.find("executor")) study.executor = read_executor(*executor);
-  std::erase_if(root.map, [](const auto& entry) { return entry.first == "executor"; });
+  if (const Node* prices = root.find("prices")) study.prices = read_prices(prices_section(*prices, file.parent_path()));
+  std::erase_if(root.map, [](const auto& entry) { return entry.first == "executor" || entry.first == "prices"; });
   ConfigReader::read_struct(root, "", study.config);
   study.config.config = beside(file, study.config.config);
-  study.config.prices = beside(file, study.config.prices);
   if (study.config.name.empty()) study.config.name = file.stem().string();
   return study;
 }

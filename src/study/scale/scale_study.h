@@ -11,10 +11,11 @@
 
 namespace tessera {
 
-// What a scaling study's file says: the keys of ScaleConfig, and `executor:`.
+// What a scaling study's file says: the keys of ScaleConfig, `executor:` and `prices:`.
 struct ScaleFile {
   ScaleConfig config = {};
   ExecutorConfig executor = LocalOptions{};
+  std::optional<Prices> prices = {};
 };
 
 // Nothing where `file` is an experiment's config: a study has a `config:`. Either may be built in. Throws UsageError.

@@ -51,7 +51,7 @@ void fill_metric(ScaleRow& row, const Group& group) {
 // Threads of one process share what a CPU process has in use.
 double memory_of_rank(const ScaleRow& row, const Group& group) {
   const double all = largest(values_of(group, [](const RunFigures& run) { return run.memory_mb; }));
-  const bool shared = row.mode == ParallelMode::kDp && !group.empty() && group.front()->figures->device == "cpu";
+  const bool shared = row.mode == ParallelMode::kDp && !group.empty() && group.front()->figures->machine.device == "cpu";
   return shared ? all / static_cast<double>(row.ranks) : all;
 }
 
@@ -125,9 +125,9 @@ ScaleTable scale_table(const std::vector<ScaleOutcome>& outcomes, std::optional<
     const RunFigures& run = *outcome.figures;
     reached_by_all = smallest(std::isfinite(reached_by_all) ? std::vector{reached_by_all, run.best} : std::vector{run.best});
     table.metric = run.metric;
-    table.device = run.device;
-    table.machine = run.machine;
-    table.commit = run.commit;
+    table.device = run.machine.device;
+    table.machine = run.machine.machine;
+    table.commit = run.machine.commit;
   }
   table.target = target.value_or(reached_by_all);
   const std::optional<double> price = prices ? price_of(*prices, table.device) : std::nullopt;

@@ -23,7 +23,7 @@ ScaleOutcome outcome(ParallelMode mode, int64_t ranks, int64_t repeat, double im
   run.last = metric;
   run.best = metric + 0.01;
   run.metric_by_epoch = {{1, metric - 0.1}, {2, metric + 0.01}};
-  run.device = "cpu";
+  run.machine.device = "cpu";
   return {.cell = {.mode = mode, .ranks = ranks, .repeat = repeat},
           .batch_size = 16,
           .state = TrialState::kComplete,

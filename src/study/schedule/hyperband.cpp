@@ -11,6 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr double kRounding = 1e-9;
+constexpr double kMostRungs = 500;  // beyond them brackets are more than the studies that fill them
 
 }  // namespace
 
@@ -37,6 +38,12 @@ Hyperband::Hyperband(const HyperbandConfig& config, const ScheduleContext& conte
                   "scheduler hyperband: between grace {} and max {} there is no second rung with reduction {}: no trial could "
                   "be stopped early",
                   config.grace, config.max, config.reduction);
+  const double rungs =
+      std::log(static_cast<double>(config.max) / static_cast<double>(config.grace)) / std::log(config.reduction);
+  TSR_CHECK_USAGE(rungs <= kMostRungs,
+                  "scheduler hyperband: with reduction {} there are {:.0f} rungs between grace {} and max {}; expected at most "
+                  "{:.0f}: take a larger reduction",
+                  config.reduction, rungs, config.grace, config.max, kMostRungs);
   shapes_ = shapes(config_);
   for (const Shape& shape : shapes_) cycle_ += shape.trials;
 }

@@ -118,5 +118,10 @@ TEST(Hyperband, RefusesOneRung) {
   EXPECT_THROW(Hyperband({.max = 2, .grace = 1, .reduction = 3}, {}), UsageError);
 }
 
+TEST(Hyperband, RefusesThousandsOfRungs) {
+  EXPECT_THROW(Hyperband({.max = 1000000, .grace = 1, .reduction = 1.0001}, {}), UsageError);
+  EXPECT_EQ(Hyperband::shapes({.max = 100, .grace = 1, .reduction = 1.5}).size(), 12U);
+}
+
 }  // namespace
 }  // namespace tessera

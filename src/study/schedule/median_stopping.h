@@ -1,5 +1,7 @@
 #pragma once
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "study/schedule/schedule_context.h"
@@ -23,13 +25,17 @@ class MedianStopping final : public Scheduler {
     std::vector<int64_t> steps = {};
     std::vector<double> sums = {};  // of the scores up to each step, from `grace` on
     int64_t before_grace = 0;       // reports that do not count
-    bool paused = false;
+
+    std::optional<double> average_up_to(int64_t step) const;  // where it has come as far, and is a number
   };
-  std::vector<double> averages_up_to(int64_t step, int64_t without) const;
+  void add_reports(const Trial& trial);
+  const std::vector<double>& averages_up_to(int64_t step);
 
   MedianConfig config_;
   ScheduleContext context_;
   std::map<int64_t, Sums> trials_;
+  std::map<int64_t, std::vector<double>> averages_;  // ascending, by the step; a step that was asked for is kept up to date
+  std::set<int64_t> paused_;
 };
 
 }  // namespace tessera

@@ -11,11 +11,9 @@ namespace {
 
 double value_of(const Parameter& parameter, const std::string& text) {
   if (parameter.kind == Parameter::Kind::kChoice) {
+    if (const std::optional<double> choice = parameter.choice_called(text)) return *choice;
     std::vector<std::string> known;
     for (size_t i = 0; i < parameter.choices.size(); ++i) known.push_back(parameter.text_of(static_cast<double>(i)));
-    for (size_t i = 0; i < known.size(); ++i) {
-      if (known[i] == text) return static_cast<double>(i);
-    }
     fail_usage("a point to try first: {} has no value '{}'{}", parameter.name, text, did_you_mean(text, known));
   }
   double value = 0;

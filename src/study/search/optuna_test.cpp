@@ -71,14 +71,15 @@ TEST(OptunaInterop, GoodTrials) {
     std::vector<Direction> directions;
     for (const std::string name : made.at("directions"))
       directions.push_back(name == "maximize" ? Direction::kMaximize : Direction::kMinimize);
-    std::vector<Outcome> outcomes;
+    TpeSplit split(directions.size());
+    int64_t number = 0;
     for (const json& row : made.at("trials")) {
       Trial trial{.state = states.at(row.at("state"))};
       if (!row.at("values").is_null()) trial.values = row.at("values").get<std::vector<double>>();
       for (const json& report : row.at("reports")) trial.reports.push_back({report.at(0), report.at(1)});
-      outcomes.push_back(outcome_of(trial, directions));
+      split.tell(number++, outcome_of(trial, directions));
     }
-    EXPECT_EQ(good_trials(outcomes, directions.size()), made.at("good").get<std::vector<size_t>>()) << made.at("directions");
+    EXPECT_EQ(split.good_without(-1).numbers, made.at("good").get<std::vector<int64_t>>()) << made.at("directions");
   }
 }
 

@@ -13,6 +13,11 @@ class ParzenEstimator {
   ParzenEstimator(const std::vector<Parameter>& parameters, const std::vector<std::vector<double>>& observations,
                   std::vector<double> weights, const ParzenSettings& settings);
 
+  // Observations that come and go; `place` as in ParzenKernels. Weights are told once all have.
+  void insert(size_t place, const std::vector<double>& point);
+  void erase(size_t place);
+  void set_weights(std::vector<double> weights);
+
   // A value per parameter.
   std::vector<double> sample(Rng& rng) const;
   // points: a list per parameter, as observations.
@@ -22,7 +27,8 @@ class ParzenEstimator {
   const ParzenKernels& kernels(size_t dimension) const { return dimensions_[dimension]; }
 
  private:
-  std::vector<double> weights_;
+  double prior_weight_;
+  std::vector<double> weights_, log_weights_;
   std::vector<ParzenKernels> dimensions_;
 };
 

@@ -1,21 +1,15 @@
 #include "study/search/tpe_search.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <optional>
 
 #include "core/name_hash.h"
-#include "study/search/parzen_estimator.h"
 #include "study/search/random_search.h"
 #include "study/search/sobol.h"
 #include "study/search/sobol_search.h"
-#include "study/search/tpe_split.h"
 
 namespace tessera {
 namespace {
-
-constexpr double kUnused = std::numeric_limits<double>::infinity();  // no parameter has this value
 
 // How often a point is drawn anew because it was tried: from the densities, then from the whole space.
 constexpr uint32_t kDraws = 8, kRandomDraws = 64;
@@ -23,30 +17,6 @@ constexpr uint32_t kDraws = 8, kRandomDraws = 64;
 // Good trials are few however long the study is, and kernels as wide as their number would have them find no narrow valley: of
 // all trials these kernels reckon with half.
 constexpr double kShareOfClip = 0.5;
-
-// The youngest of the rest, so that a suggestion costs the same after any number of trials. Older ones weigh little by then.
-constexpr ptrdiff_t kMostOfRest = 1000;
-
-// Parameters that are in use under the same condition; those that are taken in turn, or have one value, are in none.
-std::vector<std::vector<size_t>> groups_of(const Space& space, bool multivariate) {
-  std::vector<std::vector<size_t>> groups;
-  std::map<std::pair<std::string, std::vector<double>>, size_t> by_condition;
-  for (size_t i = 0; i < space.parameters().size(); ++i) {
-    const Parameter& parameter = space.parameters()[i];
-    if (parameter.exhaustive || parameter.cardinality() == 1 || (parameter.choices.empty() && parameter.low == parameter.high))
-      continue;
-    std::pair<std::string, std::vector<double>> condition;
-    if (parameter.when) condition = {parameter.when->parameter, parameter.when->allowed};
-    std::sort(condition.second.begin(), condition.second.end());
-    const auto [group, is_new] = by_condition.try_emplace(condition, groups.size());
-    if (!is_new && multivariate) {
-      groups[group->second].push_back(i);
-    } else {
-      groups.push_back({i});
-    }
-  }
-  return groups;
-}
 
 bool is_of_space(const Space& space, const Assignment& assignment) {
   return std::all_of(space.parameters().begin(), space.parameters().end(), [&](const Parameter& parameter) {
@@ -57,38 +27,25 @@ bool is_of_space(const Space& space, const Assignment& assignment) {
 
 }  // namespace
 
-// Each good trial weighs as much as it is better than the best of the rest (their mean 1); where that cannot be said, all are
-// equal.
-std::vector<double> TpeSearch::weights_by_gain(const Part& good, const Part& rest) const {
-  std::vector<double> weights(good.known.size(), 1.0);
-  const auto best = std::min_element(rest.known.begin(), rest.known.end(),
-                                     [](const Known* a, const Known* b) { return is_better(a->outcome, b->outcome); });
-  if (context_.directions.size() > 1 || best == rest.known.end() || (*best)->outcome.kind != Outcome::Kind::kComplete)
-    return weights;
-  double sum = 0;
-  for (size_t i = 0; i < weights.size(); ++i) sum += weights[i] = (*best)->outcome.losses[0] - good.known[i]->outcome.losses[0];
-  if (!(sum > 0) || !std::isfinite(sum)) return std::vector<double>(weights.size(), 1.0);
-  // None of them is nothing: the last one may be as good as the first of the rest.
-  constexpr double kLeast = 1e-6;
-  for (double& weight : weights) weight = std::max(kLeast, weight * static_cast<double>(weights.size()) / sum);
-  return weights;
-}
-
-// The two densities of each group, made when they are first asked for.
+// What a suggestion is drawn from: the two densities of each group, made when they are first asked for.
 class TpeSearch::Densities {
  public:
-  Densities(const TpeSearch& search, const Part& good, const Part& rest)
-      : search_(search), good_(good), rest_(rest), groups_(search.groups_.size()) {}
+  Densities(TpeSearch& search, int64_t number) : search_(search), number_(number), groups_(search.groups_.size()) {}
 
   // The most promising of some points for the parameters of a group.
-  std::vector<double> best_of_group(size_t group, Rng& rng) {
-    std::optional<Pair>& pair = groups_[group];
+  std::vector<double> best_of_group(size_t index, Rng& rng) {
+    TpeGroup& group = search_.groups_[index];
+    std::optional<Pair>& pair = groups_[index];
     if (!pair) {
-      const double clip_count = kShareOfClip * static_cast<double>(good_.known.size() + rest_.known.size());
-      pair.emplace(Pair{estimator(group, good_, clip_count), estimator(group, rest_, 0)});
+      const TpeSearchConfig& config = search_.config_;
+      TpeBranch::Parts parts = search_.branches_[group.branch()].parts_without(number_, config.constant_liar);
+      ParzenSettings settings = {.prior_weight = config.prior_weight, .magic_clip = config.magic_clip};
+      const ParzenEstimator& rest = group.kept_density(parts.rest, settings);
+      settings.clip_count = kShareOfClip * static_cast<double>(parts.good.size() + parts.rest.size());
+      pair.emplace(Pair{group.density(parts.good, std::move(parts.weights), settings), rest});
     }
     const auto count = static_cast<size_t>(search_.config_.candidates);
-    std::vector<std::vector<double>> points(search_.groups_[group].size(), std::vector<double>(count));
+    std::vector<std::vector<double>> points(group.members().size(), std::vector<double>(count));
     for (size_t c = 0; c < count; ++c) {
       const std::vector<double> point = pair->good.sample(rng);
       for (size_t i = 0; i < point.size(); ++i) points[i][c] = point[i];
@@ -104,60 +61,25 @@ class TpeSearch::Densities {
 
  private:
   struct Pair {
-    ParzenEstimator good, rest;
+    ParzenEstimator good;
+    const ParzenEstimator& rest;
   };
 
-  ParzenEstimator estimator(size_t group, const Part& trials, double clip_count) const {
-    const std::vector<size_t>& members = search_.groups_[group];
-    std::vector<Parameter> parameters;
-    for (const size_t i : members) parameters.push_back(search_.context_.space.parameters()[i]);
-    std::vector<std::vector<double>> observations(members.size());
-    std::vector<double> weights;
-    for (size_t t = 0; t < trials.known.size(); ++t) {
-      const std::vector<double>& point = trials.known[t]->point;
-      if (std::any_of(members.begin(), members.end(), [&](size_t i) { return point[i] == kUnused; })) continue;
-      for (size_t i = 0; i < members.size(); ++i) observations[i].push_back(point[members[i]]);
-      if (!trials.weights.empty()) weights.push_back(trials.weights[t]);
-    }
-    if (trials.weights.empty()) weights = weights_by_age(observations.front().size());
-    return {parameters,
-            observations,
-            weights,
-            {.prior_weight = search_.config_.prior_weight, .magic_clip = search_.config_.magic_clip, .clip_count = clip_count}};
-  }
-
-  const TpeSearch& search_;
-  const Part &good_, &rest_;
+  TpeSearch& search_;
+  int64_t number_;
   std::vector<std::optional<Pair>> groups_;
 };
 
 TpeSearch::TpeSearch(const TpeSearchConfig& config, const SearchContext& context)
-    : config_(config), context_(context), groups_(groups_of(context.space, config.multivariate)) {}
+    : config_(config), context_(context), groups_(tpe_groups(context.space, config.multivariate)) {
+  size_t branches = 1;
+  for (const TpeGroup& group : groups_) branches = std::max(branches, group.branch() + 1);
+  for (size_t i = 0; i < branches; ++i) branches_.emplace_back(context.directions.size());
+}
 
 std::optional<Assignment> TpeSearch::suggest(int64_t number) {
-  std::vector<const Known*> ended, pending;
-  std::vector<Outcome> outcomes;
-  int64_t usable = 0;
-  for (const auto& [known_number, known] : known_) {
-    if (known_number == number) continue;
-    const bool is_pending = known.outcome.kind == Outcome::Kind::kPending;
-    if (is_pending && !config_.constant_liar) continue;
-    ended.push_back(&known);
-    outcomes.push_back(known.outcome);
-    usable += is_pending || known.outcome.kind == Outcome::Kind::kFailed ? 0 : 1;
-  }
-  if (usable < config_.startup) return first_point(number);
-  Part good, rest;
-  const std::vector<size_t> good_indices = good_trials(outcomes, context_.directions.size());
-  for (size_t i = 0, next = 0; i < ended.size(); ++i) {
-    const bool is_good = next < good_indices.size() && good_indices[next] == i;
-    (is_good ? good : rest).known.push_back(ended[i]);
-    next += is_good ? 1 : 0;
-  }
-  good.weights = weights_by_gain(good, rest);
-  if (static_cast<ptrdiff_t>(rest.known.size()) > kMostOfRest)
-    rest.known.erase(rest.known.begin(), rest.known.end() - kMostOfRest);
-  Densities densities(*this, good, rest);
+  if (branches_.front().ended_without(number) < config_.startup) return first_point(number);
+  Densities densities(*this, number);
   const Rng rng(context_.seed, Stream::kStudy, name_hash("search.tpe"), static_cast<uint64_t>(number));
   Assignment point;
   for (uint32_t draw = 0; draw < kDraws + kRandomDraws; ++draw) {
@@ -169,16 +91,28 @@ std::optional<Assignment> TpeSearch::suggest(int64_t number) {
 }
 
 void TpeSearch::observe(const Trial& trial) {
-  if (const auto before = known_.find(trial.number); before != known_.end()) {
-    const auto numbers = tried_.find(before->second.point);
-    numbers->second.erase(trial.number);
-    if (numbers->second.empty()) tried_.erase(numbers);
-    known_.erase(before);
-  }
-  if (!is_of_space(context_.space, trial.parameters)) return;
-  const std::vector<double> point = row_of(trial.parameters);
+  const TpePoint now = is_of_space(context_.space, trial.parameters) ? row_of(trial.parameters) : TpePoint{};
+  if (const auto before = points_.find(trial.number); before != points_.end() && before->second != now) forget(trial.number);
+  if (now.empty()) return;
+  const TpePoint& point = points_.try_emplace(trial.number, now).first->second;
   tried_[point].insert(trial.number);
-  known_[trial.number] = {point, outcome_of(trial, context_.directions)};
+  const Outcome outcome = outcome_of(trial, context_.directions);
+  branches_.front().tell(trial.number, point, outcome);
+  std::set<size_t> in_use = {0};
+  for (const TpeGroup& group : groups_) {
+    if (point[group.members().front()] != kUnused && in_use.insert(group.branch()).second)
+      branches_[group.branch()].tell(trial.number, point, outcome);
+  }
+}
+
+void TpeSearch::forget(int64_t number) {
+  for (TpeBranch& branch : branches_) branch.forget(number);
+  for (TpeGroup& group : groups_) group.forget_kept();
+  const auto known = points_.find(number);
+  const auto numbers = tried_.find(known->second);
+  numbers->second.erase(number);
+  if (numbers->second.empty()) tried_.erase(numbers);
+  points_.erase(known);
 }
 
 Assignment TpeSearch::placed(int64_t number, const std::function<double(size_t)>& value_of) const {
@@ -211,17 +145,18 @@ Assignment TpeSearch::promising_point(Densities& densities, int64_t number, Rng&
   return placed(number, [&](size_t i) {
     // All of a group are in use when its first one is.
     for (size_t g = 0; g < groups_.size() && !drawn.contains(i); ++g) {
-      if (std::find(groups_[g].begin(), groups_[g].end(), i) == groups_[g].end()) continue;
+      const std::vector<size_t>& members = groups_[g].members();
+      if (std::find(members.begin(), members.end(), i) == members.end()) continue;
       const std::vector<double> values = densities.best_of_group(g, rng);
-      for (size_t m = 0; m < values.size(); ++m) drawn[groups_[g][m]] = values[m];
+      for (size_t m = 0; m < values.size(); ++m) drawn[members[m]] = values[m];
     }
     const auto value = drawn.find(i);
     return value != drawn.end() ? value->second : context_.space.parameters()[i].at_share(0.5);
   });
 }
 
-std::vector<double> TpeSearch::row_of(const Assignment& assignment) const {
-  std::vector<double> row;
+TpePoint TpeSearch::row_of(const Assignment& assignment) const {
+  TpePoint row;
   for (const Parameter& parameter : context_.space.parameters()) {
     const auto value = assignment.find(parameter.name);
     row.push_back(value != assignment.end() && context_.space.is_active(parameter, assignment) ? value->second : kUnused);

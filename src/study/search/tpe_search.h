@@ -7,7 +7,8 @@
 #include "study/search/search_config.h"
 #include "study/search/search_context.h"
 #include "study/search/searcher.h"
-#include "study/search/trial_order.h"
+#include "study/search/tpe_branch.h"
+#include "study/search/tpe_group.h"
 
 namespace tessera {
 
@@ -18,6 +19,9 @@ namespace tessera {
 // the trials in which they were in use.
 //
 // It differs from Optuna's where that is measurably or plainly better:
+// - Parameters of a condition learn from the trials in which they were in use, parted by themselves: the best of a branch are
+//   good there, though those of other branches be better. Optuna parts all trials at once, and where another branch is ahead
+//   has nothing good in this one to learn from.
 // - It begins with Sobol's points rather than with random ones.
 // - Good trials weigh as much as they are better than the rest (one objective; Watanabe 2023).
 // - Their kernels may become as narrow as half the number of all trials allows, not only as the number of the good ones does.
@@ -32,29 +36,22 @@ class TpeSearch final : public Searcher {
   void observe(const Trial& trial) override;
 
  private:
-  struct Known {
-    std::vector<double> point;  // a value per parameter of the space; kUnused where it is not in use
-    Outcome outcome;
-  };
-  struct Part {  // of the trials
-    std::vector<const Known*> known;
-    std::vector<double> weights;  // empty: by their age
-  };
   class Densities;
-  std::vector<double> weights_by_gain(const Part& good, const Part& rest) const;
+  void forget(int64_t number);
   Assignment first_point(int64_t number) const;
   Assignment random_point(int64_t number, Rng& rng) const;
   Assignment promising_point(Densities& densities, int64_t number, Rng& rng) const;
   // A point whose values are those of `value_of`, by index, but for parameters that are taken in turn or not in use.
   Assignment placed(int64_t number, const std::function<double(size_t)>& value_of) const;
   bool was_tried(const Assignment& assignment, int64_t number) const;
-  std::vector<double> row_of(const Assignment& assignment) const;
+  TpePoint row_of(const Assignment& assignment) const;
 
   TpeSearchConfig config_;
   SearchContext context_;
-  std::vector<std::vector<size_t>> groups_;  // of parameters that have one density together, in the space's order
-  std::map<int64_t, Known> known_;
-  std::map<std::vector<double>, std::set<int64_t>> tried_;  // numbers of the trials at a point
+  std::vector<TpeGroup> groups_;     // in the space's order
+  std::vector<TpeBranch> branches_;  // the first one has all trials
+  std::map<int64_t, TpePoint> points_;
+  std::map<TpePoint, std::set<int64_t>> tried_;  // numbers of the trials at a point
 };
 
 }  // namespace tessera

@@ -80,6 +80,21 @@ TEST(TpeSearch, ConditionsAreKept) {
   EXPECT_EQ(run.least(), 0);
 }
 
+// What one model has of its own is learned from its own trials, however much better those of the other one are.
+TEST(TpeSearch, ABranchLearnsFromItsOwnBest) {
+  Parameter model{.name = "model", .kind = Parameter::Kind::kChoice, .choices = {{"\"a\""}, {"\"b\""}}, .exhaustive = true};
+  Parameter x{.name = "x", .low = -5, .high = 5, .when = Condition{"model", {0}}};
+  Parameter y{.name = "y", .low = -5, .high = 5, .when = Condition{"model", {1}}};
+  TpeSearch search({}, {.space = Space({model, x, y}), .directions = {Direction::kMinimize}, .seed = 3});
+  SearchRun run(search);
+  run.trials(80, [](const Assignment& point) {
+    return point.at("model") == 0 ? std::abs(point.at("x")) : 10 + std::abs(point.at("y") - 3);
+  });
+  double distance = 0;
+  for (size_t i = 41; i < 80; i += 2) distance += std::abs(run.told()[i].parameters.at("y") - 3) / 20;
+  EXPECT_LT(distance, 1);  // 3.4 at random
+}
+
 TEST(TpeSearch, TriesNothingTwiceWhereThereIsMore) {
   Parameter size{.name = "size", .kind = Parameter::Kind::kInteger, .low = 1, .high = 6, .step = 1};
   Parameter model{.name = "model", .kind = Parameter::Kind::kChoice};
@@ -179,6 +194,37 @@ TEST(TpeSearch, LearnsFromThousandsOfTrials) {
   double mean = 0;
   for (int64_t i = 0; i < 10; ++i) mean += bowl(*search.suggest(3000 + i)) / 10;
   EXPECT_LT(mean, 0.5);  // 22 at random points
+}
+
+// What is kept from one suggestion to the next is what a controller that is started again makes anew.
+TEST(TpeSearch, SuggestsTheSameWhenStartedAgain) {
+  for (const size_t objectives : {1, 2}) {
+    SearchContext context{.space = space_of_models(), .seed = 4};
+    context.directions.assign(objectives, Direction::kMinimize);
+    TpeSearch search({}, context);
+    Rng rng(6, Stream::kStudy);
+    std::vector<Trial> told;
+    for (int64_t i = 0; i < 500; ++i) {
+      Trial trial{.number = i, .state = TrialState::kRunning};
+      trial.parameters =
+          i < 400
+              ? context.space.cleaned(
+                    {{"model", rng.below(2)}, {"depth", 1 + rng.below(9)}, {"rate", 1e-4 + 0.09 * rng.uniform()}, {"fixed", 3}})
+              : *search.suggest(i);
+      search.observe(trial);
+      if (i % 7 != 0) {
+        trial.state = i % 11 == 0 ? TrialState::kFailed : TrialState::kComplete;
+        const double value = std::abs(std::log10(trial.parameters.at("rate")) + 2) + 0.1 * trial.parameters.at("model");
+        if (trial.state == TrialState::kComplete) trial.values = {value, 1 / (0.1 + value) + 0.01 * rng.uniform()};
+        trial.values.resize(std::min(trial.values.size(), objectives));
+        search.observe(trial);
+      }
+      told.push_back(trial);
+    }
+    TpeSearch again({}, context);
+    for (const Trial& trial : told) again.observe(trial);
+    for (int64_t i = 500; i < 520; ++i) EXPECT_EQ(*search.suggest(i), *again.suggest(i)) << i;
+  }
 }
 
 TEST(TpeSearch, ExhaustiveParametersAreTakenInTurn) {

@@ -2,70 +2,69 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace tessera {
 namespace {
 
-// Of several objectives a tenth is much where studies are long: fronts are shown well by fewer.
-constexpr size_t kMostGood = 25, kMostOfFronts = 250;
+constexpr size_t kMostGood = 25;  // of one objective
 
-// A little beyond the worst of the points, so that those at the ends add something too.
-Losses reference_of(const std::vector<Losses>& points) {
-  Losses worst = points.front();
-  for (const Losses& point : points) {
-    for (size_t i = 0; i < worst.size(); ++i) worst[i] = std::max(worst[i], point[i]);
-  }
-  for (double& loss : worst) {
-    loss = std::max(1.1 * loss, 0.9 * loss);
-    if (loss == 0) loss = 1e-12;
-  }
-  return worst;
-}
-
-std::vector<size_t> best_of_fronts(const std::vector<Outcome>& outcomes, const std::vector<size_t>& complete, size_t count) {
-  std::vector<Losses> points;
-  for (const size_t i : complete) points.push_back(outcomes[i].losses);
-  const std::vector<size_t> ranks = domination_ranks(points);
-  std::vector<size_t> good, front;
-  for (size_t rank = 0; good.size() < count; ++rank) {
-    front.clear();
-    for (size_t i = 0; i < ranks.size(); ++i) {
-      if (ranks[i] == rank) front.push_back(i);
-    }
-    if (good.size() + front.size() <= count) {
-      for (const size_t i : front) good.push_back(complete[i]);
-      continue;
-    }
-    std::vector<Losses> of_front;
-    for (const size_t i : front) of_front.push_back(points[i]);
-    for (const size_t i : largest_hypervolume(of_front, count - good.size(), reference_of(of_front)))
-      good.push_back(complete[front[i]]);
-  }
-  return good;
+// Losses by number.
+std::vector<double> weights_by_gain(const std::map<int64_t, double>& losses, double best_of_rest) {
+  std::vector<double> weights;
+  double sum = 0;
+  for (const auto& [number, loss] : losses) sum += weights.emplace_back(best_of_rest - loss);
+  if (!(sum > 0) || !std::isfinite(sum)) return std::vector<double>(weights.size(), 1.0);
+  // None of them is nothing: the last one may be as good as the first of the rest.
+  constexpr double kLeast = 1e-6;
+  for (double& weight : weights) weight = std::max(kLeast, weight * static_cast<double>(weights.size()) / sum);
+  return weights;
 }
 
 }  // namespace
 
-std::vector<size_t> good_trials(const std::vector<Outcome>& outcomes, size_t num_objectives) {
-  std::vector<size_t> complete, stopped;
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].kind == Outcome::Kind::kComplete) complete.push_back(i);
-    if (outcomes[i].kind == Outcome::Kind::kStopped) stopped.push_back(i);
+bool TpeSplit::Place::operator<(const Place& other) const {
+  return std::tuple(kind, -step, loss, number) < std::tuple(other.kind, -other.step, other.loss, other.number);
+}
+
+void TpeSplit::tell(int64_t number, const Outcome& outcome) {
+  forget(number);
+  if (outcome.kind != Outcome::Kind::kComplete && outcome.kind != Outcome::Kind::kStopped) return;
+  if (outcome.kind == Outcome::Kind::kComplete && num_objectives_ > 1) return fronts_.tell(number, outcome.losses);
+  const int64_t step = outcome.kind == Outcome::Kind::kStopped ? outcome.step : 0;
+  places_[number] = order_.insert({outcome.kind, step, outcome.losses.front(), number}).first;
+}
+
+void TpeSplit::forget(int64_t number) {
+  fronts_.forget(number);
+  const auto place = places_.find(number);
+  if (place == places_.end()) return;
+  order_.erase(place->second);
+  places_.erase(place);
+}
+
+int64_t TpeSplit::ended_without(int64_t number) const {
+  const bool is_there = places_.contains(number) || fronts_.contains(number);
+  return static_cast<int64_t>(order_.size() + fronts_.size()) - (is_there ? 1 : 0);
+}
+
+TpeSplit::Good TpeSplit::good_without(int64_t number) {
+  const auto ended = static_cast<size_t>(ended_without(number));
+  const size_t count = std::min((ended + 9) / 10, num_objectives_ == 1 ? kMostGood : BestOfFronts::kMost);
+  std::map<int64_t, double> good;  // losses
+  if (num_objectives_ > 1) {
+    for (const int64_t one : fronts_.best(count, number)) good[one] = 0;
   }
-  const size_t ended = complete.size() + stopped.size();
-  size_t count = std::min((ended + 9) / 10, num_objectives == 1 ? kMostGood : kMostOfFronts);
-  const auto better = [&](size_t a, size_t b) { return is_better(outcomes[a], outcomes[b]); };
-  if (num_objectives == 1) {
-    std::stable_sort(complete.begin(), complete.end(), better);
-  } else if (count < complete.size()) {
-    complete = best_of_fronts(outcomes, complete, count);
+  auto next = order_.begin();
+  const auto skip = [&] { return next != order_.end() && next->number == number; };
+  for (; good.size() < count || skip(); ++next) {
+    if (!skip()) good[next->number] = next->loss;
   }
-  std::stable_sort(stopped.begin(), stopped.end(), better);
-  std::vector<size_t> good(complete.begin(), complete.begin() + static_cast<ptrdiff_t>(std::min(count, complete.size())));
-  count -= good.size();
-  good.insert(good.end(), stopped.begin(), stopped.begin() + static_cast<ptrdiff_t>(std::min(count, stopped.size())));
-  std::sort(good.begin(), good.end());
-  return good;
+  Good result;
+  for (const auto& [one, loss] : good) result.numbers.push_back(one);
+  const bool is_comparable = num_objectives_ == 1 && next != order_.end() && next->kind == Outcome::Kind::kComplete;
+  result.weights = is_comparable ? weights_by_gain(good, next->loss) : std::vector<double>(good.size(), 1.0);
+  return result;
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "study/space/normal.h"
@@ -12,8 +13,11 @@
 namespace tessera {
 namespace {
 
+// In steps: what ought to be a whole number of them may be a little more or less.
+constexpr double kRounding = 1e-8;
+
 double count_of_steps(const Parameter& p) {
-  return std::floor((p.high - p.low) / p.step + 1e-8);
+  return std::floor((p.high - p.low) / p.step + kRounding);
 }
 
 // Every step has a range of the same width around it, the first and the last one as well.
@@ -32,14 +36,18 @@ double Parameter::snapped(double value) const {
   if (kind == Kind::kChoice) return std::clamp(std::round(value), 0.0, static_cast<double>(choices.size()) - 1);
   if (step <= 0) return std::clamp(value, low, high);
   const double k = std::clamp(std::round((value - low) / step), 0.0, count_of_steps(*this));
-  // 0.1 + 2 * 0.1 is to be 0.3, as a person would have written it.
-  return std::strtod(fmt::format("{:.12g}", low + k * step).c_str(), nullptr);
+  // 0.1 + 2 * 0.1 is to be 0.3, as a person would have written it, where the step is not finer than that.
+  const double sum = low + k * step, written = std::strtod(fmt::format("{:.12g}", sum).c_str(), nullptr);
+  return std::abs(written - sum) < kRounding * step ? written : sum;
 }
 
 bool Parameter::contains(double value) const {
   if (kind == Kind::kChoice) return value >= 0 && value < static_cast<double>(choices.size()) && value == std::round(value);
-  if (!(value >= low && value <= high)) return false;
-  return step <= 0 || std::abs((value - low) / step - std::round((value - low) / step)) < 1e-8;
+  if (step <= 0) return value >= low && value <= high;
+  const double k = (value - low) / step, whole = std::round(k);
+  // Far from 0 a number cannot be nearer to a fine step than this.
+  const double nearest = std::numeric_limits<double>::epsilon() * std::max(std::abs(low), std::abs(high)) / step;
+  return whole >= 0 && whole <= count_of_steps(*this) && std::abs(k - whole) < std::min(0.1, kRounding + nearest);
 }
 
 double Parameter::at_share(double share) const {
@@ -71,6 +79,16 @@ std::string Parameter::text_of(double value) const {
   if (kind == Kind::kFloat) return fmt::format("{}", value);
   const nlohmann::json choice = nlohmann::json::parse(choices.at(static_cast<size_t>(snapped(value))).value);
   return choice.is_string() ? choice.get<std::string>() : choice.dump();
+}
+
+std::optional<double> Parameter::choice_called(const std::string& text) const {
+  const std::string said = name + "=" + text;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const std::vector<std::string>& overrides = choices[i].overrides;
+    const auto value = static_cast<double>(i);
+    if (text_of(value) == text || (overrides.size() == 1 && overrides[0] == said)) return value;
+  }
+  return {};
 }
 
 }  // namespace tessera

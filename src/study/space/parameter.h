@@ -48,6 +48,8 @@ struct Parameter {
   double share_of(double value) const;
   // As a person would write it: "0.001", "unet".
   std::string text_of(double value) const;
+  // The choice that somebody calls so: as text_of() has it, or as the config says it, "1e-3".
+  std::optional<double> choice_called(const std::string& text) const;
 };
 
 }  // namespace tessera

@@ -67,6 +67,13 @@ class SpecReader {
     if (p.points < 1) wrong("'points' is {}; expected at least 1", *spec_.points);
   }
 
+  void read_step(Parameter& p, double step) const {
+    const double width = p.high - p.low;
+    if (step <= 0 || step > width) wrong("the step {} is not between 0 and the range's width", *spec_.step);
+    if (width / step > kMaxInteger) wrong("the step {} is too small for the range: its steps cannot be counted", *spec_.step);
+    p.step = step;
+  }
+
   void read_choices(Parameter& p) const {
     p.kind = Parameter::Kind::kChoice;
     p.exhaustive = spec_.kind == "grid";
@@ -77,8 +84,8 @@ class SpecReader {
             spec_.values.size(), kMaxChoices);
     std::set<std::string> seen;
     for (const std::string& value : spec_.values) {
-      if (!seen.insert(value).second) wrong("the value '{}' stands twice", value);
       p.choices.push_back(choice_of(p.name, value));
+      if (!seen.insert(p.choices.back().value).second) wrong("the value '{}' stands twice", value);
     }
   }
 
@@ -97,8 +104,7 @@ class SpecReader {
     if (p.log && p.low <= 0) wrong("'{}' begins at {}; a logarithm needs more than 0", spec_.kind, spec_.values[0]);
     if (!spec_.step) return;
     if (p.log) wrong("'step' is not for '{}': list the values instead, or leave out the step", spec_.kind);
-    p.step = is_integer ? whole(*spec_.step) : number(*spec_.step);
-    if (p.step <= 0 || p.step > p.high - p.low) wrong("the step {} is not between 0 and the range's width", *spec_.step);
+    read_step(p, is_integer ? whole(*spec_.step) : number(*spec_.step));
     p.high = p.low + p.step * std::floor((p.high - p.low) / p.step + 1e-8);  // as Optuna: the last value that is reached
     p.high = p.snapped(p.high);
   }
@@ -113,10 +119,10 @@ class SpecReader {
     if (!(p.low < p.high)) wrong("'low' {} is not below 'high' {}", p.low, p.high);
     read_points(p);
     if (!spec_.step) return;
-    p.step = number(*spec_.step);
-    if (p.step <= 0 || p.step > p.high - p.low) wrong("the step {} is not between 0 and the range's width", *spec_.step);
+    read_step(p, number(*spec_.step));
     // Steps are multiples of themselves here: quantised numbers around a mean are 0.1, 0.2, ..., wherever the cut is.
     p.low = std::ceil(p.low / p.step - 1e-8) * p.step, p.high = std::floor(p.high / p.step + 1e-8) * p.step;
+    p.low = p.snapped(p.low), p.high = p.snapped(p.high);  // 0.3 rather than 3 * 0.1
     if (!(p.low < p.high)) wrong("the step {} leaves no two values", *spec_.step);
   }
 

@@ -90,6 +90,8 @@ std::optional<WrittenCondition> condition_of(const std::string& name, const Node
   } else {
     texts.push_back(scalar_of(values, name));
   }
+  if (texts.empty())
+    fail_usage("{}: {}: 'when' names no value of {}: it would never be in use", when->origin.text(), name, parameter);
   return WrittenCondition{parameter, texts, when->origin.text()};
 }
 
@@ -102,11 +104,11 @@ Condition resolved(const WrittenCondition& written, const std::string& name, con
   std::vector<std::string> texts;
   for (size_t i = 0; i < other->choices.size(); ++i) texts.push_back(other->text_of(static_cast<double>(i)));
   for (const std::string& value : written.values) {
-    const auto found = std::find(texts.begin(), texts.end(), value);
-    if (found == texts.end())
+    const std::optional<double> found = other->choice_called(value);
+    if (!found)
       fail_usage("{}: {}: {} has no value '{}'{}; it has {}", written.place, name, other->name, value,
                  did_you_mean(value, texts), fmt::join(texts, ", "));
-    condition.allowed.push_back(static_cast<double>(found - texts.begin()));
+    condition.allowed.push_back(*found);
   }
   return condition;
 }

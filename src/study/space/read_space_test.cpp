@@ -63,7 +63,22 @@ TEST(ReadSpace, ErrorsNameLineAndParameter) {
       says(error_of("m: [unet]\nx: {integer: [0, 2], when: {m: unnet}}\n"), "m has no value 'unnet', did you mean 'unet'"));
   EXPECT_TRUE(
       says(error_of("m: [unet]\nx: {integer: [0, 2], when: {n: unet}}\n"), "no parameter is called so, did you mean 'm'"));
+  EXPECT_TRUE(says(error_of("x: [1e-3, 0.001]\n"), "the value '0.001' stands twice"));
+  EXPECT_TRUE(says(error_of("x: {uniform: [0, 1], step: 1e-20}\n"), "cannot be counted"));
+  EXPECT_TRUE(says(error_of("m: [unet]\nx: {integer: [0, 2], when: {m: []}}\n"), "x: 'when' names no value of m"));
   EXPECT_TRUE(says(error_of(""), "expected the parameters to vary"));
+}
+
+TEST(ReadSpace, StepsOfNormalNumbersAreMultiples) {
+  const Space space = space_of("x: {normal: [0.5, 0.1], low: 0.27, high: 0.73, step: 0.1}\n");
+  EXPECT_EQ(space.at("x").low, 0.3);
+  EXPECT_EQ(space.at("x").high, 0.7);
+  EXPECT_TRUE(space.at("x").contains(space.at("x").at_share(0)));
+}
+
+TEST(ReadSpace, ConditionsNameChoicesAsTheyAreWritten) {
+  const Space space = space_of("lr: [1e-3, 1e-2]\nx: {integer: [0, 2], when: {lr: 1e-2}}\n");
+  EXPECT_EQ(space.at("x").when->allowed, std::vector<double>{1});
 }
 
 TEST(ParseVary, IsTheSameSpace) {

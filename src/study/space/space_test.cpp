@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "core/error.h"
 
 namespace tessera {
@@ -73,6 +75,38 @@ TEST(Parameter, SharesAreTheDistribution) {
   Parameter normal{.name = "n", .low = -3, .high = 5};
   normal.normal = Parameter::Normal{1, 1};
   EXPECT_NEAR(normal.at_share(0.5), 1, 1e-12);
+}
+
+// Steps as they are written, 0.3 rather than 0.1 + 0.1 + 0.1, but never another step than the one meant.
+TEST(Parameter, StepsAreKeptHoweverLargeOrSmall) {
+  const std::vector<Parameter> all = {
+      {.name = "tenths", .low = 0.3, .high = 0.9, .step = 0.1},
+      {.name = "uneven", .low = 0, .high = 1, .step = 0.3},
+      {.name = "large", .kind = Parameter::Kind::kInteger, .low = 1, .high = 1e15, .step = 1},
+      {.name = "fine", .low = 1e9, .high = 1e9 + 1, .step = 0.0001},
+      {.name = "below zero", .low = -0.7, .high = 0.7, .step = 0.1},
+  };
+  for (const Parameter& p : all) {
+    for (int i = 0; i <= 100; ++i) {
+      const double value = p.at_share(i / 100.0);
+      EXPECT_TRUE(p.contains(value)) << p.name << " " << value;
+      EXPECT_EQ(p.snapped(value), value) << p.name;
+    }
+    EXPECT_FALSE(p.contains(p.low - p.step)) << p.name;
+    EXPECT_FALSE(p.contains(p.snapped(p.high) + p.step)) << p.name;
+    EXPECT_FALSE(p.contains(std::numeric_limits<double>::quiet_NaN())) << p.name;
+  }
+  EXPECT_EQ(all[0].snapped(0.31), 0.3);
+  EXPECT_EQ(all[2].snapped(123456789012345), 123456789012345);
+}
+
+TEST(Parameter, ChoicesAreCalledAsTheyAreShownOrWritten) {
+  Parameter p{.name = "optimizer.lr", .kind = Parameter::Kind::kChoice};
+  p.choices = {{"0.001", {"optimizer.lr=1e-3"}}, {"\"auto\"", {"optimizer.lr=auto"}}};
+  EXPECT_EQ(p.choice_called("1e-3"), 0);
+  EXPECT_EQ(p.choice_called("0.001"), 0);
+  EXPECT_EQ(p.choice_called("auto"), 1);
+  EXPECT_FALSE(p.choice_called("1e-4"));
 }
 
 TEST(Parameter, SharesGoThereAndBack) {

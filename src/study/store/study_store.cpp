@@ -186,6 +186,13 @@ StudyStore StudyStore::open(const std::filesystem::path& file, const std::string
   return StudyStore(std::make_unique<Tables>(std::move(database), study));
 }
 
+bool StudyStore::is_begun(const std::filesystem::path& file) {
+  const Database database(file, Database::Mode::kExisting);
+  if (!Statement(database, "SELECT 1 FROM sqlite_master").next()) return false;
+  check_optuna_tables(database, file.string());
+  return !study_names(database).empty();
+}
+
 std::vector<std::string> StudyStore::names_in(const std::filesystem::path& file) {
   const Database database(file, Database::Mode::kExisting);
   check_optuna_tables(database, file.string());

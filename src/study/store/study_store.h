@@ -25,6 +25,9 @@ class StudyStore {
   static StudyStore create(const std::filesystem::path& file, const StudyInfo& info, const Space& space);
   // `name` may be empty where the file holds one study.
   static StudyStore open(const std::filesystem::path& file, const std::string& name = "");
+  // Whether a file that is there holds a study: who was killed in create() may have left it empty, or without one. Throws Error
+  // for one that is no such file.
+  static bool is_begun(const std::filesystem::path& file);
   static std::vector<std::string> names_in(const std::filesystem::path& file);
 
   StudyStore(StudyStore&&) noexcept;

@@ -15,6 +15,8 @@
 #include "core/files.h"
 #include "study/space/read_space.h"
 #include "study/space/space_json.h"
+#include "study/store/database.h"
+#include "study/store/optuna_tables.h"
 
 namespace tessera {
 namespace {
@@ -140,6 +142,19 @@ TEST_F(StudyStoreTest, SaysWhatIsWrongWithAFile) {
   fs::remove(file());
   write_file(file(), std::string_view(""));
   EXPECT_TRUE(says(error_of([&] { StudyStore::open(file()); }), "holds no study"));
+}
+
+TEST_F(StudyStoreTest, WhoWasKilledWhileItWasMadeLeftNoStudy) {
+  write_file(file(), std::string_view(""));  // as sqlite3 leaves a file before its first transaction
+  EXPECT_FALSE(StudyStore::is_begun(file()));
+  {
+    Database database(file(), Database::Mode::kMake);
+    make_optuna_tables(database, file().string());
+  }
+  EXPECT_FALSE(StudyStore::is_begun(file()));
+  made();
+  EXPECT_TRUE(StudyStore::is_begun(file()));
+  EXPECT_EQ(StudyStore::names_in(file()).size(), 1U);
 }
 
 TEST_F(StudyStoreTest, SaysThatAFileIsDamaged) {

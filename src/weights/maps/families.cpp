@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-std::string rename_start(std::string_view key, PrefixMap map, Direction direction) {
+std::string rename_start(std::string_view key, PrefixMap map, KeyDirection direction) {
   for (const PrefixPair& pair : map) {
-    const auto [from, to] = direction == Direction::kToOurs ? pair : PrefixPair{pair.ours, pair.theirs};
+    const auto [from, to] = direction == KeyDirection::kToOurs ? pair : PrefixPair{pair.ours, pair.theirs};
     if (key.starts_with(from)) return std::string(to).append(key.substr(from.size()));
   }
   return std::string(key);

@@ -47,10 +47,10 @@ struct PrefixPair {
   std::string_view theirs, ours;
 };
 using PrefixMap = std::span<const PrefixPair>;
-enum class Direction { kToOurs, kToTheirs };
+enum class KeyDirection { kToOurs, kToTheirs };
 
 // `key` with another beginning: that of the first pair that fits. A key that none fits stays as it is.
-std::string rename_start(std::string_view key, PrefixMap map, Direction direction);
+std::string rename_start(std::string_view key, PrefixMap map, KeyDirection direction);
 
 // Shared by the families.
 bool any_starts_with(const KeySet& keys, std::string_view prefix);

@@ -24,8 +24,8 @@ constexpr PrefixPair kDecoder[] = {{"dec_proj.", "proj_dec."},
                                    {"conv_seg.", "head."}};
 
 // `key` without "backbone." or "decode_head.".
-std::string rename(std::string_view key, PrefixMap outside, Direction direction) {
-  const bool to_ours = direction == Direction::kToOurs;
+std::string rename(std::string_view key, PrefixMap outside, KeyDirection direction) {
+  const bool to_ours = direction == KeyDirection::kToOurs;
   const std::string_view here = to_ours ? "layers." : "blocks.", there = to_ours ? "blocks." : "layers.";
   const size_t dot = key.starts_with(here) ? key.find('.', here.size()) : std::string_view::npos;
   if (dot == std::string_view::npos) return rename_start(key, outside, direction);
@@ -59,10 +59,10 @@ NamedTensors translate(const NamedTensors& file, std::vector<std::string>&) {
     const std::string_view name = key;
     if (name.starts_with(kBackbone)) {
       out.emplace_back(
-          std::string(whole ? kEncoder : kBackbone) + rename(name.substr(kBackbone.size()), kOutside, Direction::kToOurs),
+          std::string(whole ? kEncoder : kBackbone) + rename(name.substr(kBackbone.size()), kOutside, KeyDirection::kToOurs),
           tensor);
     } else if (whole && name.starts_with(kHead)) {
-      const std::string ours = rename(name.substr(kHead.size()), kDecoder, Direction::kToOurs);
+      const std::string ours = rename(name.substr(kHead.size()), kDecoder, KeyDirection::kToOurs);
       const bool transposed = ours == "proj_patch" || ours == "proj_classes";
       const at::Tensor value = transposed                                   ? tensor.t()
                                : ours == "head.weight" && tensor.dim() == 4 ? tensor.flatten(1)
@@ -107,9 +107,10 @@ NamedTensors to_mmseg_vit(const NamedTensors& ours) {
       out.emplace_back(std::string(kBackbone) + "pos_embed", with_patch_bias(tensor, *patch_bias));
     } else if (name.starts_with(kEncoder)) {
       TSR_CHECK(name != "encoder.dist_token", "mmsegmentation has no distilled ViT; choose --layout segmenter or timm");
-      out.emplace_back(std::string(kBackbone) + rename(name.substr(kEncoder.size()), kOutside, Direction::kToTheirs), tensor);
+      out.emplace_back(std::string(kBackbone) + rename(name.substr(kEncoder.size()), kOutside, KeyDirection::kToTheirs),
+                       tensor);
     } else {
-      const std::string theirs = rename(name.substr(kOurDecoder.size()), kDecoder, Direction::kToTheirs);
+      const std::string theirs = rename(name.substr(kOurDecoder.size()), kDecoder, KeyDirection::kToTheirs);
       const bool transposed = theirs == "patch_proj.weight" || theirs == "classes_proj.weight";
       const at::Tensor value = transposed                    ? tensor.t()
                                : theirs == "conv_seg.weight" ? tensor.unsqueeze(-1).unsqueeze(-1)

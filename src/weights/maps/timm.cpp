@@ -27,7 +27,7 @@ KeyFamily timm_deep_stem() {
                       "this timm ResNet averages before its shortcuts (the 'd' variants); our ResNets do not");
             NamedTensors out;
             for (const auto& [key, tensor] : without(file, {"fc."}, dropped)) {
-              out.emplace_back(rename_start(key, kStem, Direction::kToOurs), tensor);
+              out.emplace_back(rename_start(key, kStem, KeyDirection::kToOurs), tensor);
             }
             return out;
           }};
@@ -43,7 +43,7 @@ NamedTensors to_timm(const NamedTensors& ours, std::vector<std::string>& dropped
   NamedTensors out;
   for (const auto& [key, tensor] : ours) {
     if (key.starts_with(prefix)) {
-      out.emplace_back(rename_start(key.substr(prefix.size()), kStem, Direction::kToTheirs), tensor);
+      out.emplace_back(rename_start(key.substr(prefix.size()), kStem, KeyDirection::kToTheirs), tensor);
     } else {
       dropped.push_back(key);
     }

@@ -1,4 +1,4 @@
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 #include <c10/util/Exception.h>
 

@@ -1,4 +1,4 @@
-#include "infer/too_large.h"
+#include "tensor/too_large.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

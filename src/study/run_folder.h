@@ -1,0 +1,21 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace tessera {
+
+// What a training's folder tells besides its log (Note [Run log]).
+
+// What it runs on, from its environment.json; empty where it has not got so far.
+struct RunMachine {
+  std::string device = {};   // "cpu", or the GPU's name
+  std::string machine = {};  // processor or GPU, for people
+  std::string commit = {};
+};
+RunMachine run_machine(const std::filesystem::path& run);
+
+// The step of the newest complete checkpoint; -1: none.
+int64_t newest_step(const std::filesystem::path& run);
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+#include "study/search/tpe_branch.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+// The youngest of the rest, so that a suggestion costs the same after any number of trials. Older ones weigh little by then.
+constexpr size_t kMostOfRest = 1000;
+
+}  // namespace
+
+void TpeBranch::tell(int64_t number, const TpePoint& point, const Outcome& outcome) {
+  known_[number] = {&point, outcome.kind == Outcome::Kind::kPending};
+  split_.tell(number, outcome);
+}
+
+void TpeBranch::forget(int64_t number) {
+  known_.erase(number);
+  split_.forget(number);
+}
+
+TpeBranch::Parts TpeBranch::parts_without(int64_t number, bool pending_count) {
+  TpeSplit::Good good = split_.good_without(number);
+  Parts parts{.weights = std::move(good.weights)};
+  for (const int64_t one : good.numbers) parts.good.emplace_back(one, known_.at(one).point);
+  for (auto at = known_.rbegin(); at != known_.rend() && parts.rest.size() < kMostOfRest; ++at) {
+    const auto& [one, known] = *at;
+    const bool counts = one != number && (!known.is_pending || pending_count);
+    if (counts && !std::binary_search(good.numbers.begin(), good.numbers.end(), one)) parts.rest.emplace_back(one, known.point);
+  }
+  std::reverse(parts.rest.begin(), parts.rest.end());
+  return parts;
+}
+
+}  // namespace tessera
