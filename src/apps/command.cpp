@@ -2,10 +2,36 @@
 
 #include <charconv>
 
+#include "config/builtin_configs.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "storage/file_tree.h"
+#include "storage/place_url.h"
 
 namespace tessera {
+namespace {
+
+// A folder of data, an archive or a URL. A folder that is called as a config of the program is passed over for that, as a file
+// never is.
+bool names_data(const std::string& word) {
+  if (is_setting(word)) return false;
+  if (is_url(word)) return true;
+  if (!is_folder(word) || find_builtin_config(word) != nullptr) return false;
+  std::error_code error;
+  TSR_CHECK_USAGE(
+      !fs::is_directory(fs::path(word) / "checkpoints", error),
+      "{0} is a run, and a config or data was expected: what it learned is used with --weights {0} (eval, predict), "
+      "--from {0} (train)",
+      word);
+  return true;
+}
+
+}  // namespace
+
+bool is_setting(const std::string& word) {
+  const size_t equals = word.find('=');
+  return equals != std::string::npos && equals < word.find("://");
+}
 
 void ConfigArguments::add_to(CLI::App& command) {
   command
@@ -13,14 +39,16 @@ void ConfigArguments::add_to(CLI::App& command) {
           "-c,--config", config,
           "config: a file (YAML or JSON) or the name of a built-in one (`tessera config list`); may also be the first word")
       ->option_text("CONFIG");
-  command.add_option("words", words, "config, then values to set: optimizer.lr=0.02 data.train.path=...")
+  command
+      .add_option("words", words,
+                  "config, then values to set: optimizer.lr=0.02; a folder, ZIP file or URL of data stands for data.path=...")
       ->option_text("CONFIG key=value ...");
 }
 
 fs::path ConfigArguments::file() const {
   fs::path found = config;
   for (const std::string& word : words) {
-    if (word.find('=') != std::string::npos) continue;
+    if (is_setting(word) || names_data(word)) continue;
     if (!found.empty()) fail_usage("two configs: {} and {}; expected one, then key=value pairs", found.string(), word);
     found = word;
   }
@@ -29,9 +57,16 @@ fs::path ConfigArguments::file() const {
 
 std::vector<std::string> ConfigArguments::overrides() const {
   std::vector<std::string> found;
+  std::string data;
   for (const std::string& word : words) {
-    if (word.find('=') != std::string::npos) found.push_back(word);
+    if (is_setting(word)) {
+      found.push_back(word);
+    } else if (names_data(word)) {
+      TSR_CHECK_USAGE(data.empty(), "two places of data: {} and {}; expected one", data, word);
+      data = word;
+    }
   }
+  if (!data.empty()) found.insert(found.begin(), "data.path=" + data);
   return found;
 }
 

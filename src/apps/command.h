@@ -38,15 +38,18 @@ void add_launch(CLI::App& app, int& exit_code);
 void add_scale(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 
+// Whether a word is key=value, and not the name of a file or a URL with a query.
+bool is_setting(const std::string& word);
+
 // `CONFIG key=value ...` as several subcommands take them: the first word without '=' is the config, a file or
-// the name of a built-in one.
+// the name of a built-in one; a folder, an archive or a URL is data.path.
 struct ConfigArguments {
   std::string config;              // also settable by -c
   std::vector<std::string> words;  // positional
   void add_to(CLI::App& command);
-  std::filesystem::path file() const;  // may be empty
-  std::vector<std::string> overrides() const;
-  Experiment load() const;  // throws UsageError
+  std::filesystem::path file() const;          // may be empty
+  std::vector<std::string> overrides() const;  // a word that is data is data.path
+  Experiment load() const;                     // throws UsageError
 };
 
 // Checks of numbers on the command line; CLI11's own name the largest double where they complain.

@@ -50,14 +50,19 @@ int say_bad_usage(const std::string& what) {
   return kBadUsage;
 }
 
+// How much is said is asked for before the command or behind it.
+void add_log_flags(CLI::App& app, bool& verbose, bool& quiet) {
+  app.add_flag("-v,--verbose", verbose, "log more");
+  app.add_flag("-q,--quiet", quiet, "log warnings and errors only");
+  for (CLI::App* command : app.get_subcommands({})) add_log_flags(*command, verbose, quiet);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Tessera trains, evaluates and applies semantic segmentation models.", "tessera"};
   app.set_version_flag("--version", "tessera " + version() + " (" + build_commit() + ")");
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
   bool verbose = false, quiet = false;
-  app.add_flag("-v,--verbose", verbose, "log more");
-  app.add_flag("-q,--quiet", quiet, "log warnings and errors only");
   app.parse_complete_callback([&] { set_log_level(verbose ? LogLevel::kDebug : quiet ? LogLevel::kWarn : LogLevel::kInfo); });
   app.footer(
       "Results go to stdout, logs to stderr. Exit codes: 0 done, 1 failed, 2 bad usage, 130/143 stopped by a signal after "
@@ -82,6 +87,7 @@ int run(int argc, char** argv) {
   add_tune(app, exit_code);
   add_scale(app, exit_code);
   add_completion(app, exit_code);
+  add_log_flags(app, verbose, quiet);
   // Memory and GPUs are for the processes that it starts.
   const bool only_launches = argc > 1 && (std::string_view(argv[1]) == "launch" || std::string_view(argv[1]) == "scale");
   if (!only_launches) {

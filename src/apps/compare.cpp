@@ -53,7 +53,11 @@ fs::path counts_of_run(const fs::path& run, bool last) {
   std::error_code error;
   const fs::path best = run / "evaluations/best.json", newest = run / "evaluations/last.json";
   if (!last && fs::exists(best, error)) return best;
-  TSR_CHECK(fs::exists(newest, error),
+  const bool there = fs::exists(newest, error);
+  TSR_CHECK(error != std::errc::permission_denied,
+            "cannot read {}: {}; a run is its owner's alone until they give it away: chmod -R go+rX {}", newest.string(),
+            error.message(), run.string());
+  TSR_CHECK(there,
             "{0} keeps no counts of single images (expected {0}/evaluations/last.json, which a run writes when it evaluates): "
             "`tessera eval -w {0} --images FILE` measures it, and compare takes FILE in its place",
             run.string());

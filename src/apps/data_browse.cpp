@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "apps/output_file.h"
 #include "core/class_bits.h"
 #include "core/cpu_budget.h"
 #include "core/error.h"
@@ -136,6 +137,7 @@ void check_classes_asked(const std::vector<std::string>& asked, const ClassTable
 }  // namespace
 
 void data_browse(const BrowseArguments& arguments, Experiment experiment, const std::vector<OpenSplit>& open) {
+  check_output_file(arguments.output);
   std::vector<SheetRow> rows;
   std::vector<Image> strips;
   for (const OpenSplit& split : open) {

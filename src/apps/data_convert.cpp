@@ -18,6 +18,7 @@
 #include "data/convert/convert.h"
 #include "data/convert/stored_sample.h"
 #include "data/datasets/dataset_factory.h"
+#include "storage/place_url.h"
 
 namespace tessera {
 namespace {
@@ -39,25 +40,27 @@ Places places_of(const ConvertArguments& arguments) {
   Places places;
   places.source.config = arguments.config;
   std::vector<std::string> plain;
-  for (const std::string& word : arguments.words)
-    (word.find('=') == std::string::npos ? plain : places.source.words).push_back(word);
+  for (const std::string& word : arguments.words) (is_setting(word) ? places.source.words : plain).push_back(word);
   places.to = arguments.output;
   if (arguments.output.empty() && !plain.empty()) {
     places.to = plain.back();
     plain.pop_back();
   }
   TSR_CHECK_USAGE(!places.to.empty(), "where to? Expected SRC DST, or CONFIG -o DST");
+  TSR_CHECK_USAGE(!is_url(places.to.string()),
+                  "{} is a URL: a conversion goes on where it was stopped, which needs a folder here. Write to one and copy it",
+                  places.to.string());
   TSR_CHECK_USAGE(plain.size() <= 1, "expected SRC DST or CONFIG key=value ... -o DST, got {} more words",
                   plain.size() - std::min<size_t>(plain.size(), 1));
-  TSR_CHECK_USAGE(!plain.empty() || !places.source.words.empty() || !arguments.config.empty(),
-                  "what is to be converted? Expected SRC DST, a folder or a config and where to write");
-  if (plain.empty()) return places;
-  std::error_code error;
-  if (fs::is_directory(plain[0], error) || plain[0].find("://") != std::string::npos) {
-    places.source.words.insert(places.source.words.begin(), "data.path=" + plain[0]);
-  } else {
-    places.source.words.insert(places.source.words.begin(), plain[0]);
-  }
+  const auto& values = places.source.words;
+  const bool says_what = std::any_of(values.begin(), values.end(), [](const std::string& value) {
+    return value.starts_with("data.path=") || value.starts_with("data.train.") || value.starts_with("data.type=");
+  });
+  TSR_CHECK_USAGE(
+      !plain.empty() || says_what || !arguments.config.empty(),
+      "{} is where to write, and what is to be converted? Expected SRC DST, a folder or a config and where to write",
+      places.to.string());
+  places.source.words.insert(places.source.words.begin(), plain.begin(), plain.end());
   return places;
 }
 
@@ -72,7 +75,7 @@ uint64_t bytes_of(const std::string& text) {
   }
   std::string unit = lower(text.substr(end));
   if (unit.ends_with("b")) unit.pop_back();
-  const std::vector<std::string> units = {"", "k", "m", "g"};
+  const std::vector<std::string> units = {"", "k", "m", "g", "t"};
   const auto found = std::find(units.begin(), units.end(), unit);
   TSR_CHECK_USAGE(end > 0 && found != units.end() && number > 0 && number < 1e6, "--shard-size {}: expected such as 64MB",
                   text);
@@ -82,7 +85,10 @@ uint64_t bytes_of(const std::string& text) {
   return static_cast<uint64_t>(bytes);
 }
 
-std::vector<std::string> hashes_of(const std::string& text) {
+// MDS has a quick one unless another is asked for: without any a damaged shard is read as if it were whole.
+std::vector<std::string> hashes_of(const std::string& text, const std::string& format) {
+  if (text.empty() && format == "mds") return {"xxh64"};
+  if (text == "none") return {};
   std::vector<std::string> names;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
@@ -176,7 +182,7 @@ void print_converted(const std::vector<ConvertedSplit>& converted, const std::st
 
 void convert_data(ConvertArguments arguments) {
   ConvertOptions& options = arguments.options;
-  options.output.hashes = hashes_of(arguments.hashes);
+  options.output.hashes = hashes_of(arguments.hashes, options.output.format);
   options.output.shard_bytes = bytes_of(arguments.shard_size);
   check_output(options.output);
   const Places places = places_of(arguments);
@@ -225,7 +231,8 @@ void add_data_convert(CLI::App& data) {
   sub->add_option(
       "--compression", output.compression,
       "of whole shards: br, bz2, gz, snappy or zstd, with a level as zstd:3 (tfrecord, tar: gz); images hardly shrink");
-  sub->add_option("--hash", arguments->hashes, "mds: hashes of shards in the index, such as xxh64 or sha1,xxh64");
+  sub->add_option("--hash", arguments->hashes,
+                  "mds: hashes of shards in the index, such as sha1,xxh64, or none; default: xxh64");
   sub->add_option("--shard-size", arguments->shard_size, "a shard ends before it would be larger, before compression")
       ->capture_default_str();
   sub->add_option("--split", arguments->split, "train, val, test or all")

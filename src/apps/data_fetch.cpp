@@ -11,6 +11,7 @@
 #include "core/json_text.h"
 #include "data/fetch/fetch_data.h"
 #include "storage/cache_folder.h"
+#include "storage/place_url.h"
 
 namespace tessera {
 namespace {
@@ -25,6 +26,8 @@ struct FetchArguments {
 
 // Where the configs of public data sets look for them, if that is said.
 fs::path folder_of_data(const FetchArguments& arguments) {
+  TSR_CHECK_USAGE(!is_url(arguments.to), "--to {} is a URL, and archives are unpacked into a folder of this machine: name one",
+                  arguments.to);
   if (!arguments.to.empty()) return arguments.to;
   const char* set = std::getenv("TESSERA_DATA");
   return set != nullptr && *set != '\0' ? fs::path(set) : cache_folder() / "datasets";

@@ -231,6 +231,9 @@ std::vector<fs::path> list_files(const fs::path& folder) {
 }
 
 void make_folders(const fs::path& folder, Access access) {
+  // It would become a folder here that is called so, and what was meant to leave the machine would not.
+  TSR_CHECK(folder.native().find("://") == std::string::npos,
+            "{} is a URL, and this is written to a folder of this machine: name one, and copy it", printable(folder.string()));
   fs::path last = folder;
   while ((!last.has_filename() || last.filename() == ".") && last.has_relative_path()) last = last.parent_path();  // "a/b/./"
   std::error_code error;

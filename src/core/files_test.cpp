@@ -161,6 +161,8 @@ TEST(Files, UnwritableFolderSaysWhy) {
   EXPECT_EQ(why_not_writable(folder / "new/sub"), "");
   write_file(folder / "file", std::string_view("x"));
   EXPECT_NE(why_not_writable(folder / "file"), "");
+  EXPECT_NE(why_not_writable("s3://bucket/runs").find("s3://bucket/runs is a URL"), std::string::npos);
+  EXPECT_FALSE(fs::exists("s3:"));
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ def happy_path(folder):
     config = pathlib.Path(__file__).parents[2] / "configs/pairs/unet.yaml"
     out, _ = tessera("data", "check", config, *options)
     check("train: 10 samples, 0 unusable" in out and "val: 2 samples, 0 unusable" in out, out)
+    quiet, errors = tessera("data", "check", folder / "data", "data.labels.binary=true", "-q")
+    check("train: 10 samples, 0 unusable" in quiet and "data: 10 train" not in errors, quiet + errors)
     out, _ = tessera("data", "list", config, *options)
     check(len(out.splitlines()) == 12 and "bild é" in out, out)
     tessera("data", "stats", config, *options)
@@ -202,6 +204,9 @@ def mistakes(folder):
         (["-q", "data", "chek"], "no command 'chek', did you mean 'check'?"),
         (["bench", "step", "--model", "unet_small", folder / "c.yaml"], "both say what to measure"),
         (["eval"], "--weights"),
+        (["data", "convert", folder, "s3://bucket/cells"], "s3://bucket/cells is a URL: a conversion"),
+        (["data", "fetch", "dsb2018", "--to", "s3://bucket/data"], "s3://bucket/data is a URL"),
+        (["data", "convert", folder, "data.labels.binary=true"], "what is to be converted? Expected SRC DST"),
     ]:
         _, errors = tessera(*arguments, expect=2)
         check(expected in errors, f"{arguments}: expected '{expected}' in\n{errors}")
@@ -209,6 +214,7 @@ def mistakes(folder):
         (["eval", "--weights", folder / "nothing"], "no run or checkpoint at"),
         (["train", f"data.path={folder}/nowhere", "data.classes=[a,b]", f"run.dir={folder}/x"], "nowhere"),
         (["train", "data.type=synthetic", "run.dir=/proc/tessera"], "cannot be written"),
+        (["data", "browse", *synthetic, "-o", "s3://bucket/page"], "s3://bucket is a URL"),
     ]:
         _, errors = tessera(*arguments, expect=1)
         check(expected in errors, f"{arguments}: expected '{expected}' in\n{errors}")

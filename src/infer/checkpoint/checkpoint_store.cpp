@@ -60,6 +60,11 @@ void check_is_folder(const fs::path& given) {
 }
 
 [[noreturn]] void fail_without_checkpoint(const fs::path& given) {
+  std::error_code error;
+  const fs::directory_iterator look(given / "checkpoints", error);
+  TSR_CHECK(error != std::errc::permission_denied,
+            "cannot read {}: {}; a run is its owner's alone until they give it away: chmod -R go+rX {}",
+            (given / "checkpoints").string(), error.message(), given.string());
   fail("{} holds no complete checkpoint (looked in {} for step-* folders with a DONE file)", given.string(),
        (given / "checkpoints").string());
 }
