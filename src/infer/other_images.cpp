@@ -34,7 +34,7 @@ std::string unlike_training(const ImageFacts& trained, const ImageFacts& now) {
   // Grey pictures among colour ones are usual.
   if (trained.channels != 0 && now.channels != 0 && now.channels != trained.channels && trained.channels != 3)
     return fmt::format("{}, the model was trained on images {}", channel_text(now.channels), channel_text(trained.channels));
-  if (trained.channels == 3 && now.channels == 1)
+  if (trained.channels == 3 && now.channels == 1 && !trained.some_grey)
     return "grey, the model was trained on images in colour: it may need the colours";
   double low = 0, high = 0, own_low = 0, own_high = 0;
   if (now.depth == "8-bit" || !value_range(trained, low, high) || !value_range(now, own_low, own_high) || !(high > low))

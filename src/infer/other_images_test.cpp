@@ -14,6 +14,8 @@ TEST(OtherImages, ImagesLikeThoseOfTrainingAreFine) {
   EXPECT_EQ(unlike_training({}, {"8-bit", 3, {0}, {255}}), "");  // an older checkpoint
   EXPECT_EQ(unlike_training(kDeep, {}), "");
   EXPECT_EQ(unlike_training({"8-bit", 3, {10}, {250}}, {"8-bit", 3, {0}, {3}}), "");  // a dark photograph
+  const ImageFacts mixed{.depth = "8-bit", .channels = 3, .low = {0}, .high = {255}, .some_grey = true};
+  EXPECT_EQ(unlike_training(mixed, {"8-bit", 1, {0}, {255}}), "");  // there were such in training
 }
 
 TEST(OtherImages, AnotherDepthChannelsOrRangeIsSaid) {

@@ -58,7 +58,7 @@ def strong(folder):
     check(difference < 1e-9, f"zero1 on 3 ranks: weights differ by {difference}")
     _, errors = scale("base/models/unet_small", folder / "strong", *options, "optimizer.lr=0.5", "--ranks", "1,2", expect=2)
     check("other settings" in errors, errors)
-    tune = ["tune", "base/models/unet_small", "--folder", folder / "strong", "--vary", "optimizer.lr=0.1,0.2"]
+    tune = ["tune", "base/models/unet_small", "--folder", folder / "strong", "--vary", "optimizer.lr=0.1,0.2", "--trials", 2]
     _, errors = tessera(*tune, expect=2)
     check("holds a study of `tessera scale`" in errors, errors)
     check(not (folder / "strong/study.yaml").exists(), "a study of another command was written into")

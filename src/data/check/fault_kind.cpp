@@ -26,7 +26,7 @@ constexpr std::array kReasons = std::to_array<Words>({
     {"bytes, expected", FindingKind::kTooLarge},
     {"is lossy, labels would be wrong", FindingKind::kLossyMask},
     {"fractional values", FindingKind::kFractionalMask},
-    {"the mask has signed", FindingKind::kFractionalMask},
+    {"expected whole numbers of 0 to 65535", FindingKind::kFractionalMask},
     {"channels without a meaning as labels", FindingKind::kMaskPages},
     {"the mask is coloured", FindingKind::kColouredMask},
     {"in data.labels.colors; add it", FindingKind::kUnlistedColour},

@@ -94,7 +94,7 @@ TEST_F(FaultKinds, Masks) {
   red.bytes()[0] = 255;
   EXPECT_EQ(kind_of_mask(encode_png(red)), FindingKind::kColouredMask);
   EXPECT_EQ(kind_of_mask({0xFF, 0xD8, 0xFF}), FindingKind::kLossyMask);
-  EXPECT_EQ(kind_of_mask(testing::grey_tiff(6, 4, 32, {Bytes(96)}).file()), FindingKind::kFractionalMask);
+  EXPECT_EQ(kind_of_mask(testing::grey_tiff(6, 4, 32, {Bytes(96, 0xFF)}).file()), FindingKind::kFractionalMask);
   fs::remove(folder_ / "masks/a.png");
   testing::write_pair(folder_.path(), "z");
   EXPECT_EQ(kind(), FindingKind::kMissingMask);

@@ -82,6 +82,7 @@ ImageFacts facts_of(std::span<const ImageLook> images) {
                      })->channels;
   const bool alike = all([&](const ImageLook& look) { return look.channels == shown || (shown == 3 && look.channels == 1); });
   facts.channels = alike ? shown : 0;
+  facts.some_grey = facts.channels == 3 && !all([](const ImageLook& look) { return look.channels == 3; });
   if (!all([&](const ImageLook& look) { return look.values.size() == first.values.size(); })) return facts;
   for (size_t c = 0; c < first.values.size(); ++c) {
     std::vector<float> values;

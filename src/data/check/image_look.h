@@ -30,10 +30,11 @@ struct ImageFacts {
   std::string depth;              // "mixed" where they differ; "": not known
   int64_t channels = 0;           // of the pictures, see ImageLook; 0: they differ, or it is not known
   std::vector<double> low, high;  // per channel: all values but 0.5 % lie above, and below, as in the files
+  bool some_grey = false;         // pictures in colour, and grey ones among them
 
   bool known() const { return !depth.empty(); }
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ImageFacts, depth, channels, low, high)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ImageFacts, depth, channels, low, high, some_grey)
 
 // Images without a common number of channels have no percentiles.
 ImageFacts facts_of(std::span<const ImageLook> images);

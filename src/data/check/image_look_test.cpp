@@ -56,6 +56,9 @@ TEST(ImageLook, ThreeEqualChannelsAreGreyUnlessAnotherImageHasColours) {
   const ImageLook a = look_at_image("a", grey), b = look_at_image("b", colour);
   EXPECT_EQ(facts_of(std::vector<ImageLook>{a, a}).channels, 1);
   EXPECT_EQ(facts_of(std::vector<ImageLook>{a, b}).channels, 3);
+  EXPECT_TRUE(facts_of(std::vector<ImageLook>{a, b}).some_grey);
+  EXPECT_FALSE(facts_of(std::vector<ImageLook>{b, b}).some_grey);
+  EXPECT_FALSE(facts_of(std::vector<ImageLook>{a, a}).some_grey);
   EXPECT_EQ(facts_of(std::vector<ImageLook>{a, b}).low.size(), 3U);
 }
 

@@ -34,13 +34,13 @@ Bytes grey_png(uint8_t left, uint8_t right) {
 Bytes rgb_png(Color color) {
   return handmade_png(png_header(1, 1, 8, 2), {0, color[0], color[1], color[2]});
 }
-Bytes float_tiff() {
-  HandmadeTiff tiff = grey_tiff(1, 1, 32, {{0, 0, 0x80, 0x3F}});
+Bytes half_in_a_float() {
+  HandmadeTiff tiff = grey_tiff(1, 1, 32, {{0, 0, 0, 0x3F}});
   tiff.set(339, {3});
   return tiff.file();
 }
-Bytes signed_tiff(uint32_t bits) {
-  HandmadeTiff tiff = grey_tiff(1, 1, bits, {Bytes(bits / 8, 0)});
+Bytes minus_one(uint32_t bits) {
+  HandmadeTiff tiff = grey_tiff(1, 1, bits, {Bytes(bits / 8, 0xFF)});
   tiff.set(339, {2});
   return tiff.file();
 }
@@ -75,10 +75,15 @@ const Broken kBroken[] = {
        return Bytes{0x89, 'P', 'N', 'G'};
      },
      "PNG is truncated"},
-    {"float_values", float_tiff, "the mask has 32-bit or fractional values: expected whole numbers of up to 16 bits"},
-    {"signed_8_bit", [] { return signed_tiff(8); }, "the mask has signed 8-bit values: expected unsigned whole numbers"},
-    {"signed_16_bit", [] { return signed_tiff(16); }, "the mask has signed 16-bit values: expected unsigned whole numbers"},
-    {"signed_32_bit", [] { return signed_tiff(32); }, "the mask has signed 32-bit values: expected unsigned whole numbers"},
+    {"fractional", half_in_a_float, "the mask has the value 0.5 at (y 0, x 0): expected whole numbers of 0 to 65535"},
+    {"negative_8_bit", [] { return minus_one(8); }, "the mask has the value -1 at (y 0, x 0): expected whole numbers"},
+    {"negative_16_bit", [] { return minus_one(16); }, "the mask has the value -1 at (y 0, x 0): expected whole numbers"},
+    {"negative_32_bit", [] { return minus_one(32); }, "the mask has the value -1 at (y 0, x 0): expected whole numbers"},
+    {"beyond_16_bit",
+     [] {
+       return grey_tiff(2, 1, 32, {{1, 0, 0, 0, 0, 0, 1, 0}}).file();
+     },
+     "the mask has the value 65536 at (y 0, x 1): expected whole numbers"},
     {"rgb_16_bit", [] { return pillow_file("decode", "deep", "png_rgb_16"); }, "the mask is RGB of 16 bits"},
     {"pages", [] { return pillow_file("decode", "stacks", "tiff_pages"); }, "the mask has 5 channels without a meaning"},
     {"cmyk", [] { return pillow_image("tiff_cmyk"); }, "the mask has 4 channels without a meaning"},

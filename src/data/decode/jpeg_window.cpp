@@ -34,7 +34,7 @@ struct KnownTable {
   }
 };
 
-struct Workplace {
+struct Scratch {
   std::array<KnownTable, kMostTables> dc, ac;
   std::vector<uint8_t> bytes;
   std::array<ComponentRows, 3> components;
@@ -75,10 +75,10 @@ struct McuRange {
 
 class Window {
  public:
-  Window(const jpeg_decompress_struct& jpeg, const PixelArea& area, Workplace& place, const JpegLoops& loops)
+  Window(const jpeg_decompress_struct& jpeg, const PixelArea& area, Scratch& scratch, const JpegLoops& loops)
       : jpeg_(jpeg),
         area_(area),
-        place_(place),
+        scratch_(scratch),
         loops_(loops),
         wide_(jpeg.comp_info[0].h_samp_factor),
         high_(jpeg.comp_info[0].v_samp_factor),
@@ -86,9 +86,10 @@ class Window {
         columns_(area.left, area.right, reach(), static_cast<int>(jpeg.image_width), 8 * wide_) {}
 
   bool decode(std::vector<uint8_t>& pixels) {
-    const std::optional<size_t> count = copy_scan_bytes({jpeg_.src->next_input_byte, jpeg_.src->bytes_in_buffer}, place_.bytes);
+    const std::optional<size_t> count =
+        copy_scan_bytes({jpeg_.src->next_input_byte, jpeg_.src->bytes_in_buffer}, scratch_.bytes);
     if (!count || !prepare()) return false;
-    const uint8_t* const begin = place_.bytes.data();
+    const uint8_t* const begin = scratch_.bytes.data();
     at_ = {begin, begin + *count};
     pixels.resize(static_cast<size_t>(area_.bottom - area_.top) * row_bytes());
     int made = area_.top;
@@ -113,21 +114,21 @@ class Window {
     for (int c = 0; c < jpeg_.num_components; ++c) {
       const jpeg_component_info& info = jpeg_.comp_info[c];
       const CodeTable* const dc =
-          place_.dc[static_cast<size_t>(info.dc_tbl_no)].of(jpeg_.dc_huff_tbl_ptrs[info.dc_tbl_no], CodeKind::kDc);
+          scratch_.dc[static_cast<size_t>(info.dc_tbl_no)].of(jpeg_.dc_huff_tbl_ptrs[info.dc_tbl_no], CodeKind::kDc);
       const CodeTable* const ac =
-          place_.ac[static_cast<size_t>(info.ac_tbl_no)].of(jpeg_.ac_huff_tbl_ptrs[info.ac_tbl_no], CodeKind::kAc);
+          scratch_.ac[static_cast<size_t>(info.ac_tbl_no)].of(jpeg_.ac_huff_tbl_ptrs[info.ac_tbl_no], CodeKind::kAc);
       if (dc == nullptr || ac == nullptr) return false;
       scan_[static_cast<size_t>(c)] = {dc, ac, info.h_samp_factor, info.v_samp_factor};
       const int shrunk = wide_ / info.h_samp_factor, flattened = high_ / info.v_samp_factor;
       const Size size{(static_cast<int>(jpeg_.image_height) + flattened - 1) / flattened,
                       (static_cast<int>(jpeg_.image_width) + shrunk - 1) / shrunk};
-      place_.components[static_cast<size_t>(c)].set(size, columns_.begin * info.h_samp_factor,
-                                                    (columns_.end - columns_.begin) * info.h_samp_factor, info.v_samp_factor,
-                                                    jpeg_.quant_tbl_ptrs[info.quant_tbl_no]->quantval);
+      scratch_.components[static_cast<size_t>(c)].set(size, columns_.begin * info.h_samp_factor,
+                                                      (columns_.end - columns_.begin) * info.h_samp_factor, info.v_samp_factor,
+                                                      jpeg_.quant_tbl_ptrs[info.quant_tbl_no]->quantval);
     }
     const size_t doubled =
         static_cast<size_t>(columns_.end - columns_.begin) * 8 * static_cast<size_t>(wide_) + 2 * kPixelsAtOnce;
-    for (std::vector<uint8_t>& row : place_.doubled) row.resize(std::max(row.size(), doubled));
+    for (std::vector<uint8_t>& row : scratch_.doubled) row.resize(std::max(row.size(), doubled));
     return true;
   }
 
@@ -136,17 +137,17 @@ class Window {
   bool read_row(int row) {
     if (!skip(columns_.begin)) return false;
     for (int c = 0; c < jpeg_.num_components; ++c)
-      scan_[static_cast<size_t>(c)].blocks = place_.components[static_cast<size_t>(c)].block_rows();
+      scan_[static_cast<size_t>(c)].blocks = scratch_.components[static_cast<size_t>(c)].block_rows();
     if (!loops_.read_mcus(at_, scan_.data(), jpeg_.num_components, columns_.end - columns_.begin)) return false;
     for (int c = 0; c < jpeg_.num_components; ++c) {
-      if (!place_.components[static_cast<size_t>(c)].make_rows(row, loops_)) return false;
+      if (!scratch_.components[static_cast<size_t>(c)].make_rows(row, loops_)) return false;
     }
     return skip(columns_.all - columns_.end);
   }
 
   void make_row(int y, uint8_t* to) {
     const auto count = static_cast<size_t>(area_.right - area_.left);
-    const uint8_t* const grey = place_.components[0].at(y, area_.left);
+    const uint8_t* const grey = scratch_.components[0].at(y, area_.left);
     if (jpeg_.num_components == 1) {
       std::copy_n(grey, count, to);
       return;
@@ -156,9 +157,9 @@ class Window {
 
   // Of the pixels of a row, from the first one of the window on.
   const uint8_t* colors(size_t which, int y) {
-    const ComponentRows& rows = place_.components[1 + which];
+    const ComponentRows& rows = scratch_.components[1 + which];
     if (wide_ == 1) return rows.at(y, area_.left);
-    uint8_t* const to = place_.doubled[which].data();
+    uint8_t* const to = scratch_.doubled[which].data();
     const int first = area_.left / 2;
     const auto count = static_cast<size_t>((area_.right + 1) / 2 - first);
     if (high_ == 1) {
@@ -172,7 +173,7 @@ class Window {
 
   const jpeg_decompress_struct& jpeg_;
   const PixelArea& area_;
-  Workplace& place_;
+  Scratch& scratch_;
   const JpegLoops& loops_;
   int wide_, high_;  // pixels that share a colour
   McuRange rows_, columns_;
@@ -185,9 +186,9 @@ class Window {
 bool decode_jpeg_window(const jpeg_decompress_struct& jpeg, const PixelArea& area, std::vector<uint8_t>& pixels) {
   const JpegLoops* const loops = jpeg_loops();
   if (loops == nullptr || !is_of_our_kind(jpeg)) return false;
-  static thread_local Workplace place;
-  const bool done = Window(jpeg, area, place, *loops).decode(pixels);
-  if (place.bytes.size() > kMostKeptBytes) place.bytes = {};
+  static thread_local Scratch scratch;
+  const bool done = Window(jpeg, area, scratch, *loops).decode(pixels);
+  if (scratch.bytes.size() > kMostKeptBytes) scratch.bytes = {};
   return done;
 }
 

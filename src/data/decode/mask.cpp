@@ -1,5 +1,7 @@
 #include "data/decode/mask.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.h"
@@ -14,6 +16,8 @@
 namespace tessera {
 namespace {
 
+constexpr float kLargestLabel = 65535.0F;
+
 [[noreturn]] void fail_lossy(std::string_view format) {
   fail(
       "the mask is a {0}: expected PNG or TIFF. {0} is lossy, labels would be wrong along every edge; make the masks again as "
@@ -26,6 +30,23 @@ std::vector<int32_t> first_channel(const std::vector<T>& pixels, size_t channels
   std::vector<int32_t> values(pixels.size() / channels);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(pixels[i * channels]);
   return values;
+}
+
+// Programs for microscopy write numbers of objects as 32-bit integers or floats; those that are labels all the same are taken.
+void check_labels(const Image& image) {
+  const std::vector<float>& pixels = image.floats();
+  const auto channels = static_cast<size_t>(image.channels), width = static_cast<size_t>(image.width);
+  for (size_t i = 0; i < pixels.size() / channels; ++i) {
+    const float value = pixels[i * channels];
+    TSR_CHECK(value >= 0.0F && value <= kLargestLabel && value == std::trunc(value),
+              "the mask has the value {} at (y {}, x {}): expected whole numbers of 0 to 65535; convert it", value, i / width,
+              i % width);
+  }
+}
+
+// As those of .npy: what fits into bytes counts as such, whatever the type is that holds it.
+int bits_of(const std::vector<int32_t>& labels) {
+  return std::any_of(labels.begin(), labels.end(), [](int32_t label) { return label > 255; }) ? 16 : 8;
 }
 
 std::vector<int32_t> packed_colors(const std::vector<uint8_t>& pixels, size_t channels) {
@@ -61,9 +82,6 @@ RawMask decode_mask(std::span<const uint8_t> bytes, bool exif_orientation, uint6
 
 RawMask raw_mask(Raster raster) {
   const Image& image = raster.image;
-  TSR_CHECK(!raster.with_sign,
-            "the mask has signed {}-bit values: expected unsigned whole numbers of up to 16 bits; convert it", raster.bits);
-  const bool whole = image.is_bytes() || (image.max_value > 1.0F && image.max_value <= 65535.0F);
   RawMask mask{
       .height = image.height, .width = image.width, .values = {}, .bits = raster.bits, .palette = std::move(raster.palette)};
   const auto channels = static_cast<size_t>(image.channels);
@@ -71,9 +89,15 @@ RawMask raw_mask(Raster raster) {
     case ColorKind::kGrey:
     case ColorKind::kGreyAlpha:
     case ColorKind::kPalette:
-      TSR_CHECK(whole, "the mask has {}-bit or fractional values: expected whole numbers of up to 16 bits; convert it",
-                raster.bits);
-      mask.values = std::visit([&](const auto& pixels) { return first_channel(pixels, channels); }, image.pixels);
+      if (image.is_bytes()) {
+        mask.values = first_channel(image.bytes(), channels);
+      } else if (image.max_value == kLargestLabel) {
+        mask.values = first_channel(image.floats(), channels);
+      } else {
+        check_labels(image);
+        mask.values = first_channel(image.floats(), channels);
+        mask.bits = bits_of(mask.values);
+      }
       return mask;
     case ColorKind::kRgb:
     case ColorKind::kRgba:

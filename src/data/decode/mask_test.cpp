@@ -23,6 +23,20 @@ TEST(Mask, GivesTheStoredValuesOfEveryKind) {
   }
 }
 
+TEST(Mask, WholeNumbersOfAnyTypeAreLabels) {
+  constexpr uint32_t kSampleFormat = 339, kSigned = 2, kFloat = 3;
+  testing::HandmadeTiff objects = testing::grey_tiff(2, 1, 32, {{1, 0, 0, 0, 0, 0xFF, 0, 0}});
+  EXPECT_EQ(decode_mask(objects.file()).values, (std::vector<int32_t>{1, 0xFF00}));
+  EXPECT_EQ(decode_mask(objects.file()).bits, 16);
+  objects.blocks = {{1, 0, 0, 0, 0xFF, 0, 0, 0}};
+  objects.set(kSampleFormat, {kSigned});
+  EXPECT_EQ(decode_mask(objects.file()).values, (std::vector<int32_t>{1, 255}));
+  EXPECT_EQ(decode_mask(objects.file()).bits, 8);           // so 255 is not labelled
+  objects.blocks = {{0, 0, 0x80, 0x3F, 0, 0, 0x40, 0x40}};  // 1.0F, 3.0F
+  objects.set(kSampleFormat, {kFloat});
+  EXPECT_EQ(decode_mask(objects.file()).values, (std::vector<int32_t>{1, 3}));
+}
+
 TEST(Mask, PaletteColoursComeAlong) {
   const RawMask mask = decode_mask(testing::pillow_file("decode", "images", "png_p"));
   ASSERT_GE(mask.palette.size(), 7U);
