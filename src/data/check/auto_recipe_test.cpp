@@ -186,7 +186,8 @@ FixedDataset squares() {
     sample.labels = LabelMap(20, 10);
     for (int y = 0; y < 20; ++y) {
       for (int x = 0; x < 10; ++x) {
-        sample.image.bytes()[static_cast<size_t>(y * 10 + x)] = static_cast<uint8_t>(y < 10 ? 200 + i : 100);
+        sample.image.bytes()[static_cast<size_t>(y) * 10 + static_cast<size_t>(x)] =
+            static_cast<uint8_t>(y < 10 ? 200 + i : 100);
         if (y >= 12 && y < 16 && x >= 2 && x < 6) sample.labels->at(y, x) = 1;
       }
     }

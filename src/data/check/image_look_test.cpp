@@ -40,7 +40,7 @@ TEST(ImageLook, LargeImagesAreLookedAtEverywhere) {
   Image image(side, side, 1);
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; ++x)
-      image.bytes()[static_cast<size_t>(y * side + x)] = x % 8 == 0 ? 200 : static_cast<uint8_t>(y / 4);
+      image.bytes()[static_cast<size_t>(y) * side + static_cast<size_t>(x)] = x % 8 == 0 ? 200 : static_cast<uint8_t>(y / 4);
   }
   const ImageLook look = look_at_image("a", image);
   EXPECT_LT(look.values[0].size(), static_cast<size_t>(side) * side);

@@ -53,7 +53,8 @@ int take_symbol(Bits& bits, const CodeTable& table) {
   for (size_t length = kTableBits + 1; length <= 16; ++length) {
     if (code >= table.end[length]) continue;
     bits.drop(static_cast<int>(length));
-    return table.symbols[static_cast<size_t>(table.first_symbol[length] + static_cast<int>(code >> (16 - length)))];
+    const int symbol = table.first_symbol[length] + static_cast<int>(code >> (16 - length));
+    return table.symbols[static_cast<size_t>(symbol)];
   }
   return -1;
 }

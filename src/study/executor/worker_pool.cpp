@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/log.h"
 #include "study/executor/job_files.h"
 

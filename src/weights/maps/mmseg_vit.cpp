@@ -1,5 +1,6 @@
 // mmsegmentation with a ViT: other names for timm's parts, and the mask decoder's two projections stored as linear layers
 // (transposed). The linear decoder is a 1x1 convolution there.
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
