@@ -5,6 +5,7 @@
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/memory_limit.h"
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
@@ -132,6 +133,7 @@ void Trainer::train_one_step() {
     return loader_->next();
   }();
   if (world_.is_first()) warn(first_labels_.look(batch));
+  tell_of_few_batches();
   const Progress at = progress();
   const StepResult result = step_->run(batch, at);
   guard_->watch(batch, at, result);
@@ -214,6 +216,18 @@ void Trainer::warn_of_waiting(double wait_share) {
   if (load.times.samples < kFirstSteps * experiment_.train.batch_size / world_.size()) return;
   warned_of_waiting_ = true;
   warn(loader_advice(load));
+}
+
+void Trainer::tell_of_few_batches() {
+  if (told_of_few_batches_ || !world_.is_first()) return;
+  const auto held = loader_->held_by_memory();
+  if (!held) return;
+  told_of_few_batches_ = true;
+  log_info(
+      "data.prefetch={}: no more than {} of these batches ({:.3g} MB each) are held ahead: {:.3g} of {:.3g} GB are for them",
+      experiment_.data.prefetch, held->batches, 1e-6 * static_cast<double>(held->batch_bytes),
+      1e-9 * static_cast<double>(memory_for_reading_ahead(world_.spec.local_world_size)),
+      1e-9 * static_cast<double>(memory_limit()));
 }
 
 void Trainer::end_profile() {
