@@ -16,6 +16,7 @@
 #include "optim/swa_schedule.h"
 #include "tensor/error_text.h"
 #include "tensor/too_large.h"
+#include "train/idle_starts.h"
 #include "train/run_folder.h"
 
 namespace tessera {
@@ -34,6 +35,7 @@ std::string failed_status(const std::exception& error) {
 RunResult Trainer::run(Hooks& hooks) {
   hooks_ = &hooks;
   meter_.emplace(state_.seconds, device_);
+  const IdleStarts idle_starts(folder_ / "log.jsonl", state_, world_);
   hooks.on_start(info());
   warn_of_average();
   try {
@@ -43,6 +45,7 @@ RunResult Trainer::run(Hooks& hooks) {
       if (stop_asked()) {
         settle_steps(/*all=*/true);
         if (!events_->is_saved(state_)) save();
+        if (out_of_time_ || exit_code_of(stop_signal_) == kExitAgain) idle_starts.refuse(state_);
         break;
       }
       if (events_->save_due(state_)) save();  // before it is evaluated: whatever happens there, the steps are safe
