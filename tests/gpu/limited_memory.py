@@ -36,7 +36,7 @@ LESS_MEMORY = {"going on with micro-batches": "smaller passes", "with activation
 class Gpu:
     """The first GPU: libtorch's allocator takes a limit from the environment."""
     name, jobs, time_limit = "cuda", 6, 90  # seconds for a program, of which none takes half: what takes longer hangs
-    sizes = {"size": 256, "channels": "[32,64,128]", "batch": 32, "unit": 4, "steps": 4, "eval_size": 768, "image": 1600, "window": 256,
+    sizes = {"size": 128, "channels": "[32,64,128]", "batch": 32, "unit": 4, "steps": 4, "eval_size": 768, "image": 1600, "window": 256,
              "windows": 64}
 
     def __init__(self, program):

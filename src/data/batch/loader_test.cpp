@@ -1,10 +1,14 @@
 #include "data/batch/loader.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <torch/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "config/data_config.h"
@@ -106,6 +110,28 @@ TEST(Loader, MemoryForMoreThanItIsToHoldChangesNothing) {
   Loader loader(data, pipeline, quarantine, {.batch_size = 4, .seed = 5, .threads = 4, .prefetch = 2, .max_bytes = 1 << 20}, 0);
   loader.next();
   EXPECT_FALSE(loader.held_by_memory());
+}
+
+// Address space for some 20 MB more: two or three stacks of threads.
+[[noreturn]] void load_with_little_memory() {
+  const NumberedDataset data(8, {});
+  const Pipeline pipeline = make_pipeline(std::vector<TransformConfig>());
+  Quarantine quarantine(data.size(), 0.2);
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + (20 << 20));
+  const rlimit limit{bytes, bytes};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  int64_t loaded = 0;
+  {
+    Loader loader(data, pipeline, quarantine, {.batch_size = 4, .threads = 64}, 0);
+    for (int i = 0; i < 5; ++i) loaded += loader.next().size();
+  }
+  std::_Exit(loaded == 20 ? 0 : 1);
+}
+
+TEST(Loader, WhereThereIsNoMemoryForMoreThreadsFewerLoad) {
+  EXPECT_EXIT(load_with_little_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 // Image i is 64 x 64 of values that differ from pixel to pixel, so that two crops or colours are never alike by chance.
