@@ -32,8 +32,7 @@ Experiment experiment_of(const std::string& yaml, const std::filesystem::path& f
     if (secret.missing.empty() || secret.key == "model.pretrained") continue;
     fail_usage(
         "{}: {} is '{}' and the environment variable {} is not set; a run keeps the names of secret variables, not their "
-        "values: "
-        "export {}=..., or set {}=...",
+        "values: export {}=..., or set {}=...",
         (folder / "config.yaml").string(), secret.key, secret.written, secret.missing, secret.missing, secret.key);
   }
   return experiment;

@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/cpu_budget.h"
@@ -168,7 +169,9 @@ void Trainer::settle_steps(bool all) {
 void Trainer::deal_with(const StepGuard::Held& held) {
   const GuardConfig& config = experiment_.guard;
   GuardEvent event = guard_->find_cause(held);
-  state_.lost_steps.push_back(held.at.step);
+  // One that was gone back from and then left out is one step.
+  if (std::find(state_.lost_steps.begin(), state_.lost_steps.end(), held.at.step) == state_.lost_steps.end())
+    state_.lost_steps.push_back(held.at.step);
   std::erase_if(state_.lost_steps, [&](int64_t step) { return step + kStepsOfMaxSkips <= held.at.step; });
   const bool too_many = static_cast<int64_t>(state_.lost_steps.size()) > config.max_skips;
   if (too_many || config.nonfinite == NonFinitePolicy::kStop) {

@@ -4,10 +4,12 @@
 
 #include <cstring>
 #include <numeric>
+#include <system_error>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/rank_status.h"
+#include "core/start_threads.h"
 #include "data/loading/transformed_sample.h"
 
 namespace tessera {
@@ -25,7 +27,9 @@ Loader::Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& qua
     options_.positions.resize(static_cast<size_t>(options_.batch_size));
     std::iota(options_.positions.begin(), options_.positions.end(), int64_t{0});
   }
-  for (int i = 0; i < std::max(1, options_.threads); ++i) workers_.emplace_back([this] { work(); });
+  start_threads(workers_, std::max(1, options_.threads), [this] { work(); });
+  if (workers_.empty())
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "a thread that loads samples");
 }
 
 Loader::~Loader() {

@@ -1,7 +1,12 @@
 #include "data/batch/loader.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <torch/types.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
 
 #include "config/data_config.h"
 #include "data/transforms/make_pipeline.h"
@@ -61,6 +66,28 @@ TEST(Loader, BatchesDependNeitherOnThreadsNorOnWhereOneStarts) {
                   later = collect(data, 3, 9, 5, transforms);
   for (size_t i = 0; i < 14; ++i) expect_same(one.batches[i], four.batches[i]);
   for (size_t i = 0; i < 5; ++i) expect_same(one.batches[9 + i], later.batches[i]);
+}
+
+// Address space for some 20 MB more: two or three stacks of threads.
+[[noreturn]] void load_with_little_memory() {
+  const NumberedDataset data(8, {});
+  const Pipeline pipeline = make_pipeline(std::vector<TransformConfig>());
+  Quarantine quarantine(data.size(), 0.2);
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + (20 << 20));
+  const rlimit limit{bytes, bytes};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  int64_t loaded = 0;
+  {
+    Loader loader(data, pipeline, quarantine, {.batch_size = 4, .threads = 64}, 0);
+    for (int i = 0; i < 5; ++i) loaded += loader.next().size();
+  }
+  std::_Exit(loaded == 20 ? 0 : 1);
+}
+
+TEST(Loader, WhereThereIsNoMemoryForMoreThreadsFewerLoad) {
+  EXPECT_EXIT(load_with_little_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 // Image i is 64 x 64 of values that differ from pixel to pixel, so that two crops or colours are never alike by chance.
