@@ -65,7 +65,7 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
     if (!resumed_ && !options.from.empty()) go_on_from_origin();
     // A checkpoint has replaced them; the file may be gone by then.
     if (!resumed_ && !goes_on_ && !experiment_.model.pretrained.empty())
-      log_info("{}", load_pretrained(*model_, experiment_.model).table());
+      log_info("{}", load_pretrained(*model_, experiment_.model, {.classes = train_set_->classes().names}).table());
   }
   broadcast_initial_state();
   if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
