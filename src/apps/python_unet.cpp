@@ -51,7 +51,7 @@ std::string python_unet(const Experiment& experiment, const ClassTable& classes,
   const auto constant = [&](const char* name, const std::string& value) { text += fmt::format("{} = {}\n", name, value); };
   const auto quoted = [](std::string_view word) { return fmt::format("\"{}\"", word); };
   constant("CLASSES", python_list(classes.names));
-  constant("LOGITS", std::to_string(logit_channels(experiment.loss, classes.size())));
+  constant("LOGITS", std::to_string(logit_channels(experiment.loss, classes.size(), classes.multi_label)));
   constant("OVERLAP", (classes.multi_label ? "True" : "False") + std::string("  # whether a pixel may be of several classes"));
   constant("IN_CHANNELS", std::to_string(experiment.data.channels));
   constant("CHANNELS", python_list(unet.channels) + "  # per height, top first");
