@@ -51,7 +51,7 @@ def parse():
     parser.add_argument("build", help="build folder or bundle")
     parser.add_argument("--orders", type=int, default=3, help="studies with ASHA")
     parser.add_argument("--replays", type=int, default=1000, help="orders in which the recorded curves are played; 0: none")
-    parser.add_argument("--seeds", type=int, default=4, help="other seeds of the grid's best point")
+    parser.add_argument("--seeds", type=int, default=4, help="other seeds of the grid's best point; fewer than 2: none")
     parser.add_argument("--epochs", type=int, default=27)
     parser.add_argument("--images", type=int, default=128, help="training images, an epoch; 0: all that --data has")
     parser.add_argument("--measured", type=int, help="validation images; default: 32 drawn ones, all of --data")
@@ -243,10 +243,12 @@ def say(name, one, whole, goals, same):
 
 def say_grid(options, whole, winner, deviation):
     best = sorted((max(curve) for curve in whole.curves().values()), reverse=True)
-    near = [sum(value >= best[0] - times * deviation for value in best) for times in (1, 2)]
-    print(f"the best {options.metric}s of points: {' '.join(f'{value:.4f}' for value in best[:6])}, median {statistics.median(best):.4f}, worst {best[-1]:.4f}; "
-          f"standard deviation of the best point over {options.seeds} other seeds {deviation:.5f}; within 1 sd of the best: {near[0]}, within 2: {near[1]}",
-          flush=True)
+    text = f"the best {options.metric}s of points: {' '.join(f'{value:.4f}' for value in best[:6])}, median {statistics.median(best):.4f}, worst {best[-1]:.4f}"
+    if deviation > 0:
+        near = [sum(value >= best[0] - times * deviation for value in best) for times in (1, 2)]
+        text += (f"; standard deviation of the best point over {options.seeds} other seeds {deviation:.5f}; within 1 sd of the best: {near[0]}, "
+                 f"within 2: {near[1]}")
+    print(text, flush=True)
 
 
 class Results:
@@ -254,7 +256,7 @@ class Results:
 
     def __init__(self, options):
         self.options, self.begin = options, time.time()
-        self.found = {"options": {key: str(value) for key, value in vars(options).items()}, "asha": []}
+        self.found = {"options": {key: str(value) for key, value in vars(options).items() if key not in ("build", "data", "out", "recorded")}, "asha": []}
 
     def write(self, **found):
         self.found |= found
@@ -283,12 +285,12 @@ def main():
               f"{mean:.1f} in the mean, {whole.memory_mb:.0f} MB at most, {whole.failed} failed; best {options.metric} {whole.best():.4f} of {winner}", flush=True)
         results.write(grid=dataclasses.asdict(whole), winner=winner, best=whole.best())
         deviation = 0
-        if results.has_time("other seeds", options.seeds * mean / len(curves) * whole.seconds):
+        if options.seeds > 1 and results.has_time("other seeds", options.seeds * mean / len(curves) * whole.seconds):
             others = spread(options, f"{folder}/seeds", winner)
             deviation = statistics.stdev(max(curve) for curve in others.curves().values())
             results.write(seeds=dataclasses.asdict(others), deviation=deviation)
         say_grid(options, whole, winner, deviation)
-        goals = {"the grid's best": whole.best(), "as good": whole.best() - deviation}
+        goals = {"the grid's best": whole.best()} | ({"as good": whole.best() - deviation} if deviation > 0 else {})
         longest = whole.seconds / 2
         for order in range(options.orders):
             if not results.has_time(f"asha, order {order}", longest):

@@ -104,9 +104,8 @@ void add_recipe(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   command->footer(
       "A recipe says how long and how to train: length, the shape of the rate, averaged weights, sharpness-aware steps, "
-      "mixing, "
-      "loss. It says nothing of data, model, batch and learning rate, so it goes over any config: `tessera train CONFIG "
-      "recipe=medium`, or `recipe: medium` in the config. docs/recipes.md.");
+      "mixing, loss. It says nothing of data, model, batch and learning rate, so it goes over any config: `tessera train "
+      "CONFIG recipe=medium`, or `recipe: medium` in the config. docs/recipes.md.");
   command->add_subcommand("list", "the recipes that the program carries")->callback(list_recipes);
   auto made = std::make_shared<AutoArguments>();
   CLI::App* automatic = command->add_subcommand(
