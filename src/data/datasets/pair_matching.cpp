@@ -167,6 +167,28 @@ void note_lonely_masks(const FilesByStem& masks, const std::set<std::string>& us
                               folder.string(), first_names(lonely)));
 }
 
+// Whether a letter's accent is a character behind it (U+0300 to U+036F), as macOS writes names.
+bool has_loose_accents(const FilesByStem& files) {
+  return std::any_of(files.begin(), files.end(), [](const auto& entry) {
+    const std::string& name = entry.first;
+    for (size_t i = 0; i + 1 < name.size(); ++i) {
+      const auto first = static_cast<unsigned char>(name[i]), second = static_cast<unsigned char>(name[i + 1]);
+      if ((first == 0xCC && second >= 0x80) || (first == 0xCD && second < 0xB0)) return true;
+    }
+    return false;
+  });
+}
+
+// Such names look the same as those with one character for both, and are others.
+std::string accents_text(const FilesByStem& images, const FilesByStem& masks) {
+  const bool loose = has_loose_accents(images);
+  if (loose == has_loose_accents(masks)) return "";
+  return fmt::format(
+      ". In the names of the {} accents are characters of their own, as macOS writes them, in those of the {} they are not: "
+      "rename one kind (convmv -f utf8 -t utf8 --nfc)",
+      loose ? "images" : "masks", loose ? "masks" : "images");
+}
+
 bool holds_images(const fs::path& folder) {
   const std::vector<fs::path> files = files_below(folder);
   return std::any_of(files.begin(), files.end(), is_image_file);
@@ -235,10 +257,10 @@ MatchedPairs match_pairs(const PairFolders& folders) {
   }
   TSR_CHECK(!used.empty() || folders.masks.empty() || folders.other_masks,
             "no image in {} has a mask in {}: images are named {}; masks {}. A mask has its image's name, with any extension, "
-            "and may end in {}",
+            "and may end in {}{}",
             folders.images.string(), folders.masks.string(), first_names(images.read),
             masks.read.empty() ? "(none)" : first_names(masks.read),
-            fmt::join(kMaskEndings.begin() + 1, kMaskEndings.end(), ", "));
+            fmt::join(kMaskEndings.begin() + 1, kMaskEndings.end(), ", "), accents_text(images.read, masks.read));
   note_left_out(folders, images, masks, used, matched.notes);
   return matched;
 }

@@ -91,5 +91,16 @@ TEST_F(PairMatching, AnOmeTiffAndItsMaskMayDifferInTheOme) {
   EXPECT_EQ(fs::path(pairs[2].mask).filename(), "c.ome.tif");
 }
 
+TEST_F(PairMatching, NamesThatDifferInHowAccentsAreWrittenAreToldApart) {
+  testing::write_bytes(folder_ / "images/u\xCC\x88.png", {});
+  testing::write_bytes(folder_ / "masks/\xC3\xBC.png", {});
+  const auto message = [&] {
+    return testing::message_of([&] { match_pairs({.images = folder_ / "images", .masks = folder_ / "masks"}); });
+  };
+  EXPECT_CONTAINS(message(), "In the names of the images accents are characters of their own");
+  fs::rename(folder_ / "images/u\xCC\x88.png", folder_ / "images/x.png");
+  EXPECT_EQ(message().find("accents"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera
