@@ -13,7 +13,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--trials", type=int, default=10000)
-    parser.add_argument("--cases", nargs="+", default=["random none", "sobol asha", "sobol {type:asha,rule:promote}", "tpe none"], help="search and scheduler")
+    parser.add_argument("--cases", nargs="+", default=["random none", "sobol asha", "sobol {type: asha, rule: promote}", "tpe none"], help="search and scheduler")
     parser.add_argument("--scratch", type=pathlib.Path, help="folder for the studies; default: a temporary one")
     parser.add_argument("--out", type=pathlib.Path)
     return parser.parse_args()

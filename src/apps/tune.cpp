@@ -151,6 +151,15 @@ class StudyPageWriter {
   double due_ = 0;
 };
 
+// A trial sees the GPUs that it was given and no other, so the first of them is its own.
+void check_device(const TrainConfig& train) {
+  if (!train.device.starts_with("cuda:") || train.device == "cuda:0") return;
+  fail_usage(
+      "train.device: {}: a study gives each trial a GPU of its own choice; set train.device=cuda, and to keep some GPUs free "
+      "start it with CUDA_VISIBLE_DEVICES={}",
+      train.device, train.device.substr(train.device.find(':') + 1));
+}
+
 // As far as it is known without the data: metrics of one class wait for the first evaluation.
 void check_objectives(const std::vector<Objective>& objectives, const EvalConfig& eval) {
   std::vector<std::string> known = mean_metric_names(eval);
@@ -224,6 +233,7 @@ int run_study(const StudyRequest& request) {
   EvalConfig eval;
   const StudyPlan plan = read_study(request, [&](const Experiment& experiment) {
     check_model(experiment);
+    check_device(experiment.train);
     eval = experiment.eval;
   });
   check_objectives(plan.objectives, eval);

@@ -15,7 +15,9 @@ double resident_memory_mb() {
 }
 
 StepMeter::StepMeter(double seconds_before, c10::Device device)
-    : device_(device), seconds_before_(seconds_before), last_(Clock::now()) {}
+    : device_(device), seconds_before_(seconds_before), last_(Clock::now()) {
+  if (device_.is_cuda()) cuda_plugin()->peak_memory(device_.index());  // what came before in this process is not the run's
+}
 
 void StepMeter::add(int64_t images, double seconds_waited) {
   const auto now = Clock::now();

@@ -1,6 +1,6 @@
 """What Ray Tune's schedulers decide of recorded reports: who stops where with ASHA and median stopping, and PBT's quantiles.
 
-Trials take turns in an order that is drawn too, as on a machine with several slots. Decisions: 0 goes on, 1 stops.
+Trials take turns in an order that is drawn too, as on a machine with several slots. Decisions: 0 goes on, 1 stops; 2: it went on and failed.
 """
 import json
 import os
@@ -35,7 +35,7 @@ def curves(draw, trials, steps):
     return rows
 
 
-def decisions(scheduler, rows, draw, mode):
+def decisions(scheduler, rows, draw, mode, fails=0):
     trials = [Trial(i) for i in range(len(rows))]
     for trial in trials:
         scheduler.on_trial_add(NOBODY, trial)
@@ -46,22 +46,25 @@ def decisions(scheduler, rows, draw, mode):
         at[i] += 1
         action = scheduler.on_trial_result(NOBODY, trials[i], {"training_iteration": at[i], "score": value})
         stopped = action == TrialScheduler.STOP
-        events.append([i, int(stopped)])
-        if stopped or at[i] == len(rows[i]):
+        failed = not stopped and fails > 0 and draw.random() < fails
+        if failed:
+            scheduler.on_trial_error(NOBODY, trials[i])
+        events.append([i, 2 if failed else int(stopped)])
+        if stopped or failed or at[i] == len(rows[i]):
             running.remove(i)
     return {"mode": mode, "reports": rows, "events": events}
 
 
-def asha(seed, mode, trials, most, grace, reduction):
+def asha(seed, mode, trials, most, grace, reduction, fails=0):
     draw = random.Random(seed)
     scheduler = ASHAScheduler("training_iteration", "score", mode, max_t=most, grace_period=grace, reduction_factor=reduction, brackets=1)
-    return {"max": most, "grace": grace, "reduction": reduction, **decisions(scheduler, curves(draw, trials, most), draw, mode)}
+    return {"max": most, "grace": grace, "reduction": reduction, **decisions(scheduler, curves(draw, trials, most), draw, mode, fails)}
 
 
-def median(seed, mode, trials, steps, grace, samples):
+def median(seed, mode, trials, steps, grace, samples, fails=0):
     draw = random.Random(seed)
     scheduler = MedianStoppingRule("training_iteration", "score", mode, grace_period=grace, min_samples_required=samples)
-    return {"grace": grace, "samples": samples, **decisions(scheduler, curves(draw, trials, steps), draw, mode)}
+    return {"grace": grace, "samples": samples, **decisions(scheduler, curves(draw, trials, steps), draw, mode, fails)}
 
 
 def pbt(seed, count, fraction):
@@ -76,8 +79,8 @@ def pbt(seed, count, fraction):
 def main(folder):
     made = {
         "asha": [asha(1, "max", 40, 30, 1, 3), asha(2, "min", 60, 27, 1, 3), asha(3, "max", 50, 100, 10, 4), asha(4, "max", 30, 20, 2, 2),
-                 asha(5, "min", 40, 40, 1, 2.5)],
-        "median": [median(6, "max", 30, 20, 1, 3), median(7, "min", 40, 15, 4, 5)],
+                 asha(5, "min", 40, 40, 1, 2.5), asha(9, "max", 40, 27, 1, 3, fails=0.1)],
+        "median": [median(6, "max", 30, 20, 1, 3), median(7, "min", 40, 15, 4, 5), median(10, "max", 40, 20, 1, 3, fails=0.1)],
         "pbt": [pbt(8, count, fraction) for count in (1, 2, 3, 4, 5, 8, 13, 20) for fraction in (0.1, 0.25, 0.5)],
     }
     (pathlib.Path(folder) / "ray_tune.json").write_text(json.dumps(made) + "\n")

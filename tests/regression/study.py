@@ -145,6 +145,7 @@ def mistakes(folder):
                         ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 3, "--objective", "mean_iuo"), "did you mean 'mean_iou'?"),
                         ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 0), "a number above 0"),
                         ((base, "--vary", "optimizer.lr=0.1,0.2", "train.seeed=3", "--trials", 3), "did you mean 'seed'?"),
+                        ((base, "--vary", "optimizer.lr=0.1,0.2", "train.device=cuda:1", "--trials", 3), "gives each trial a GPU of its own choice"),
                         ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 3, "--prices", folder / "none.yaml"), "there is no file"),
                         ((base, "--vary", "optimizer.lr=0.1,0.2", "--trials", 3, "--set", "budget.cost=2"), "give --prices"),
                         ((folder / "none.yaml", "--trials", 3), "none.yaml")]:

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/files.h"
 #include "study/executor/executor.h"
+#include "study/run_folder.h"
 
 namespace tessera {
 
@@ -33,7 +34,9 @@ class FunctionExecutor final : public Executor {
   }
   JobStatus poll(const Job& job) override {
     const auto found = statuses_.find(job.name);
-    return found == statuses_.end() ? JobStatus{} : found->second;
+    const JobStatus status = found == statuses_.end() ? JobStatus{} : found->second;
+    if (!remembers && status.state == JobStatus::State::kEnded) statuses_.erase(found);
+    return status;
   }
   void stop(const Job& job) override {
     const auto found = statuses_.find(job.name);
@@ -48,10 +51,11 @@ class FunctionExecutor final : public Executor {
   const std::map<std::string, JobStatus>& statuses() const { return statuses_; }
 
   bool holds = false;     // jobs stay running
-  bool remembers = true;  // the words of all jobs
+  bool remembers = true;  // the words of all jobs, and how they ended; else nobody asks twice
   int64_t started = 0;
   std::map<std::string, int> exit_codes;                  // of jobs by name, instead of what they would do
   std::string reason = "told to fail";                    // of those
+  double memory_mb = 0;                                   // that runs say they need
   std::string device;                                     // that runs say they run on; empty: they say nothing
   std::map<std::string, std::vector<std::string>> words;  // of all jobs
 
@@ -76,9 +80,9 @@ class FunctionExecutor final : public Executor {
     if (const auto code = exit_codes.find(job.name); code != exit_codes.end())
       return {.state = JobStatus::State::kEnded, .exit_code = code->second, .reason = reason};
     // Where the other one's checkpoint, .../step-00000012, was taken.
-    const int64_t begun = from.empty() ? 0 : std::stoll(from.substr(from.rfind('-') + 1));
-    int64_t& done = done_.try_emplace(folder, begun).first->second;
+    const int64_t begun = from.empty() ? 0 : step_of(from);
     make_folders(folder);
+    int64_t done = std::max(begun, newest_step(folder));
     if (!device.empty()) write_file(fs::path(folder) / "environment.json", nlohmann::json{{"device", device}}.dump());
     std::ofstream log(fs::path(folder) / "log.jsonl", std::ios::app);
     const auto line = [&](nlohmann::json fields) {
@@ -86,6 +90,7 @@ class FunctionExecutor final : public Executor {
       log << fields.dump() << "\n";
     };
     line({{"type", done == 0 ? "start" : "resume"}, {"step", done}, {"total_steps", epochs_}, {"parameters", 1000}});
+    if (memory_mb > 0) line({{"type", "train"}, {"step", done}, {"memory_mb", memory_mb}});
     while (done < until) {
       ++done;
       const double value = function_(values, done);
@@ -104,10 +109,11 @@ class FunctionExecutor final : public Executor {
     return {.state = JobStatus::State::kEnded};
   }
 
+  static int64_t step_of(const std::string& checkpoint) { return std::stoll(checkpoint.substr(checkpoint.rfind('-') + 1)); }
+
   Function function_;
   int64_t epochs_;
   std::map<std::string, JobStatus> statuses_;
-  std::map<std::string, int64_t> done_;  // epochs, by run folder
 };
 
 }  // namespace tessera

@@ -85,20 +85,21 @@ void Controller::recall() {
     if (with_currency != attributes) store_.set_attributes(with_currency);
   }
   for (const Trial& trial : options_.earlier) searcher_->observe(trial);
-  for (Trial& trial : store_.load()) {
+  store_.each([&](Trial trial) {
     searcher_->observe(trial);
     scheduler_->observe(trial);
     remember(trial);
     spent_ += trial_run_of(trial.attributes).cost;
+    slots_.note_memory(trial.attributes.value(kMemory, 0.0));
     next_ = trial.number + 1;
     if (trial.state == TrialState::kPaused) {
-      put_aside(std::move(trial));
+      put_aside(trial);
     } else if (!is_finished(trial.state)) {
       Live live = make_live(std::move(trial));
       if (!live.run.idle) slots_.keep(live.trial.number, {live.run.gpus, live.run.cores}, live.run.alone);
       live_.emplace(live.trial.number, std::move(live));
     }
-  }
+  });
   if (next_ > 0)
     log_info("the study {} goes on: {} trials, {} of them running, {} paused", plan_.settings.name, next_, live_.size(),
              paused_.size());
@@ -121,19 +122,13 @@ void Controller::remember(const Trial& trial) {
   best_parameters_ = plan_.space.text(current_parameters(trial));
 }
 
-void Controller::put_aside(Trial trial) {
-  paused_seconds_ += trial_run_of(trial.attributes).seconds;
-  const int64_t number = trial.number;
-  paused_.emplace(number, std::move(trial));
+void Controller::put_aside(const Trial& trial) {
+  paused_.emplace(trial.number, trial.reports.empty() ? 0 : trial.reports.back().step);
 }
 
 Trial Controller::take_up(int64_t number) {
-  const auto found = paused_.find(number);
-  TSR_CHECK(found != paused_.end(), "the scheduler lets trial {} go on, which is not paused", number);
-  Trial trial = std::move(found->second);
-  paused_.erase(found);
-  paused_seconds_ -= trial_run_of(trial.attributes).seconds;
-  return trial;
+  TSR_CHECK(paused_.erase(number) == 1, "the scheduler lets trial {} go on, which is not paused", number);
+  return store_.load(number);
 }
 
 Controller::Live Controller::make_live(Trial trial) const {

@@ -65,7 +65,7 @@ class Controller {
 
   void recall();
   void remember(const Trial& trial);
-  void put_aside(Trial trial);
+  void put_aside(const Trial& trial);
   Trial take_up(int64_t number);  // a paused one
   Live make_live(Trial trial) const;
 
@@ -112,8 +112,7 @@ class Controller {
   bool keeps_ = false;  // checkpoints for others
 
   std::map<int64_t, Live> live_;
-  std::map<int64_t, Trial> paused_;
-  double paused_seconds_ = 0;   // of their jobs: there may be thousands, and the cost is asked for at every look
+  std::map<int64_t, int64_t> paused_;  // by number the last step; there may be thousands, and the store has them
   std::vector<int64_t> ended_;  // numbers of all that have, ascending
   StudyCounts counts_;
   std::string best_parameters_;

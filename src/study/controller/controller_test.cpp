@@ -251,6 +251,21 @@ TEST_F(ControllerTest, JobsThatRunOnAreFoundAgain) {
   EXPECT_EQ(jobs.started, 3);
 }
 
+TEST_F(ControllerTest, WhatTrialsNeedIsKnownToTheNextController) {
+  FunctionExecutor jobs = executor();
+  jobs.memory_mb = 5000;
+  ControllerOptions one_gpu = options();
+  one_gpu.machine = {.cores = 8, .gpu_memory_mb = {24000}};
+  std::vector<int> at_once;
+  one_gpu.show = [&](const StudyView& view) { at_once.push_back(view.at_once); };
+  run(plan({"budget.trials=2"}), jobs, one_gpu);
+  EXPECT_EQ(at_once.front(), 1);  // until one was seen
+  EXPECT_EQ(at_once.back(), 3);
+  at_once.clear();
+  run(plan({"budget.trials=4"}), jobs, one_gpu);
+  EXPECT_EQ(at_once.front(), 3);
+}
+
 TEST_F(ControllerTest, ATrialThatOthersStopGoesOnAsLongAsItSaves) {
   FunctionExecutor jobs = executor();
   for (const char* job : {"s-0-1", "s-0-2", "s-1-1", "s-1-2", "s-1-3"}) jobs.exit_codes[job] = 143;

@@ -34,7 +34,7 @@ void Controller::save(Live& live) {
   live.trial.attributes["run"] = to_json_value(live.run);
   live.trial.attributes["seconds"] = live.run.seconds;
   if (plan_.prices) live.trial.attributes["cost"] = live.run.cost;
-  if (live.log.memory_mb() > 0) live.trial.attributes["memory_mb"] = live.log.memory_mb();
+  if (live.log.memory_mb() > 0) live.trial.attributes[kMemory] = live.log.memory_mb();
   store_.update(live.trial);
 }
 
@@ -193,8 +193,7 @@ void Controller::copy(Live& live, int64_t from, const Assignment& parameters, in
   int64_t earliest = step;
   for (const auto& [number, other] : live_)
     earliest = std::min(earliest, other.trial.reports.empty() ? 0 : other.trial.reports.back().step);
-  for (const auto& [number, other] : paused_)
-    earliest = std::min(earliest, other.reports.empty() ? 0 : other.reports.back().step);
+  for (const auto& [number, last] : paused_) earliest = std::min(earliest, last);
   kept_.forget_before(earliest);
 }
 
@@ -214,9 +213,8 @@ void Controller::pause(Live& live) {
   slots_.release(live.trial.number);
   searcher_->observe(live.trial);
   scheduler_->observe(live.trial);
-  const int64_t number = live.trial.number;
-  put_aside(std::move(live.trial));
-  live_.erase(number);
+  put_aside(live.trial);
+  live_.erase(live.trial.number);
 }
 
 void Controller::end(Live& live, TrialState state, const std::string& reason) {

@@ -44,7 +44,10 @@ int Slots::most_at_once() const {
 int Slots::cores_each() const {
   if (settings_.cores > 0) return static_cast<int>(settings_.cores);
   if (limit_) return 0;
-  return std::max(1, machine_.cores / most_at_once());
+  // A trial keeps its cores, and others come beside it once it has shown what fits.
+  const bool more_may_fit = !machine_.gpu_memory_mb.empty() && settings_.ranks == 1 && settings_.at_once == 0 &&
+                            settings_.per_gpu == 0 && needed_mb_ <= 0;
+  return std::max(1, machine_.cores / (most_at_once() * (more_may_fit ? kMostPerGpu : 1)));
 }
 
 std::optional<TrialPlace> Slots::take(int64_t number, bool alone) {

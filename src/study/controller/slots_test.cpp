@@ -42,6 +42,20 @@ TEST(Slots, OneTrialOnEachGpuUntilItIsKnownWhatFits) {
   EXPECT_FALSE(slots.take(5, false));
 }
 
+TEST(Slots, TheFirstTrialOnAGpuLeavesCoresForThoseThatMayComeBesideIt) {
+  const Machine machine{.cores = 16, .gpu_memory_mb = {140000}};
+  Slots slots({}, machine, {});
+  EXPECT_EQ(slots.most_at_once(), 1);
+  EXPECT_EQ(slots.take(0, false)->cores, 4);
+  slots.note_memory(2000);
+  EXPECT_EQ(slots.most_at_once(), 4);
+  EXPECT_EQ(slots.take(1, false)->cores, 4);
+  slots.note_memory(100000);  // none fits beside such a one
+  EXPECT_EQ(slots.cores_each(), 16);
+  EXPECT_EQ(Slots({.at_once = 1}, machine, {}).cores_each(), 16);
+  EXPECT_EQ(Slots({.ranks = 2}, {.cores = 16, .gpu_memory_mb = {140000, 140000}}, {}).cores_each(), 16);
+}
+
 TEST(Slots, RanksHaveAGpuEach) {
   Slots slots({.ranks = 2}, {.cores = 8, .gpu_memory_mb = {24000, 24000, 24000, 24000}}, {});
   EXPECT_EQ(slots.take(0, false)->gpus, (std::vector<int>{0, 1}));

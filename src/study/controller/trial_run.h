@@ -33,6 +33,9 @@ struct TrialRun {
   std::string reason = {};  // of a stop
 };
 
+// The attribute of a trial with the most memory that it was seen to need.
+inline constexpr const char* kMemory = "memory_mb";
+
 // The attribute `run`. Attributes without one are those of a trial that never ran.
 nlohmann::json to_json_value(const TrialRun& run);
 TrialRun trial_run_of(const nlohmann::json& attributes);

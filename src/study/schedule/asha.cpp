@@ -74,37 +74,43 @@ int64_t Asha::quota(const Rung& rung) const {
   return static_cast<int64_t>(static_cast<double>(rung.size()) / config_.reduction * (1 + kRounding));
 }
 
+Asha::Place& Asha::place_of(int64_t number) {
+  const auto index = static_cast<size_t>(number);
+  if (index >= places_.size()) places_.resize(index + 1);
+  return places_[index];
+}
+
 void Asha::record(const Trial& trial) {
-  Place& place = places_[trial.number];
+  Place& place = place_of(trial.number);
   Ladder& ladder = ladders_[bracket_of(trial.number)];
   for (const Report& report : trial.reports) {
     const int rung = rung_at(ladder.rungs, report.step);
-    if (rung < 0 || static_cast<size_t>(rung) < place.recorded) continue;
-    const Standing standing{score_of(report.value, context_.direction), trial.number};
-    ladder.rungs[static_cast<size_t>(rung)].record(standing);
-    place.standings[static_cast<size_t>(rung)] = standing;
-    place.recorded = static_cast<size_t>(rung) + 1;
+    if (rung < place.recorded) continue;
+    place.score = score_of(report.value, context_.direction);
+    place.recorded = rung + 1;
+    ladder.rungs[static_cast<size_t>(rung)].record({place.score, trial.number});
   }
 }
 
-void Asha::set_waiting(const Trial& trial, bool waits) {
-  Place& place = places_[trial.number];
-  Ladder& ladder = ladders_[bracket_of(trial.number)];
-  if (place.waiting >= 0) {
-    const auto rung = static_cast<size_t>(place.waiting);
-    ladder.waiting[rung].erase(place.standings.at(rung));
+void Asha::set_waiting(int64_t number, bool waits) {
+  Place& place = place_of(number);
+  waits = waits && place.recorded > 0;
+  if (waits == place.waits) return;
+  place.waits = waits;
+  std::set<Standing>& waiting = ladders_[bracket_of(number)].waiting[static_cast<size_t>(place.recorded) - 1];
+  const Standing own{place.score, number};
+  if (waits) {
+    waiting.insert(own);
+  } else {
+    waiting.erase(own);
   }
-  place.waiting = -1;
-  if (!waits || place.standings.empty()) return;
-  const auto& [rung, standing] = *place.standings.rbegin();
-  place.waiting = static_cast<int>(rung);
-  ladder.waiting[rung].insert(standing);
 }
 
 void Asha::observe(const Trial& trial) {
   if (trial.number < 0) return;  // of an earlier study
+  set_waiting(trial.number, false);  // where it stood
   record(trial);
-  set_waiting(trial, trial.state == TrialState::kPaused);
+  set_waiting(trial.number, trial.state == TrialState::kPaused);
 }
 
 Decision Asha::decide(const Trial& trial) {
@@ -120,13 +126,13 @@ Decision Asha::decide(const Trial& trial) {
   const size_t count = trial.reports.size();
   const bool is_first_there = count < 2 || trial.reports[count - 2].step < ladder.rungs[rung].step();
   if (!is_first_there) return {.until = next};
-  const Standing& own = places_.at(trial.number).standings.at(rung);
+  const Standing own{place_of(trial.number).score, trial.number};
   if (config_.rule == AshaRule::kPromote) {
     // Where it would be the next to go on anyway, it need not be stopped for that.
-    set_waiting(trial, true);
+    set_waiting(trial.number, true);
     const std::optional<Promotion> best = promote();
     if (!best || best->trial != trial.number) return {.kind = Decision::Kind::kPause};
-    set_waiting(trial, false);
+    set_waiting(trial.number, false);
     return {.until = next};
   }
   if (std::isinf(own.score)) return {.kind = Decision::Kind::kStop, .reason = fmt::format("no number at step {}", step)};

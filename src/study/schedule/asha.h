@@ -1,6 +1,7 @@
 #pragma once
-#include <map>
+#include <cstdint>
 #include <set>
+#include <vector>
 
 #include "study/schedule/rung.h"
 #include "study/schedule/schedule_context.h"
@@ -34,21 +35,23 @@ class Asha final : public Scheduler {
     std::vector<Rung> rungs;
     std::vector<std::set<Standing>> waiting = {};  // at each rung, paused
   };
+  // Of a trial; there may be many thousands.
   struct Place {
-    size_t recorded = 0;  // rungs up to here have been looked at
-    int waiting = -1;     // the rung at which it is paused
-    std::map<size_t, Standing> standings = {};
+    double score = 0;      // at the last rung it came to
+    int32_t recorded = 0;  // rungs up to here have been looked at
+    bool waits = false;    // it is paused at the last of them
   };
 
+  Place& place_of(int64_t number);
   void record(const Trial& trial);
-  void set_waiting(const Trial& trial, bool waits);
+  void set_waiting(int64_t number, bool waits);
   int64_t next_step(const Ladder& ladder, size_t rung) const;  // after it
   int64_t quota(const Rung& rung) const;
 
   AshaConfig config_;
   ScheduleContext context_;
   std::vector<Ladder> ladders_;
-  std::map<int64_t, Place> places_;
+  std::vector<Place> places_;  // by number
 };
 
 }  // namespace tessera

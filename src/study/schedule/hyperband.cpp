@@ -123,6 +123,10 @@ void Hyperband::observe(const Trial& trial) {
       member.scores[member.reached++] = score_of(report.value, context_.direction);
   }
   note_ready(bracket);
+  // Nobody asks for a bracket any more whose trials have all ended.
+  const bool is_over =
+      std::all_of(bracket.members.begin(), bracket.members.end(), [](const Member& m) { return is_finished(m.state); });
+  if (is_over) brackets_.erase(bracket.members[0].number);
 }
 
 Decision Hyperband::decide(const Trial& trial) {

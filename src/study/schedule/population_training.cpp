@@ -85,7 +85,9 @@ std::optional<PopulationTraining::Exploit> PopulationTraining::exploit(const Pop
 
 void PopulationTraining::observe(const Trial& trial) {
   if (trial.number < 0) return;  // of an earlier study
-  Member& member = populations_[trial.number / config_.population][trial.number];
+  const int64_t index = trial.number / config_.population;
+  Population& population = populations_[index];
+  Member& member = population[trial.number];
   member.state = trial.state;
   for (const Report& report : trial.reports) {
     const auto judgements = static_cast<size_t>(report.step / config_.interval);
@@ -93,6 +95,11 @@ void PopulationTraining::observe(const Trial& trial) {
   }
   member.parameters = {{0, trial.parameters}};
   for (const Copy& copy : copies_of(trial)) member.parameters[copy.step / config_.interval] = copy.parameters;
+  // Nobody asks for a population any more whose trials have all ended.
+  const bool is_over = all_began(index) && std::all_of(population.begin(), population.end(), [](const auto& entry) {
+                         return is_finished(entry.second.state);
+                       });
+  if (is_over) populations_.erase(index);
 }
 
 Decision PopulationTraining::decide(const Trial& trial) {

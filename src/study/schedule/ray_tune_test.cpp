@@ -24,6 +24,7 @@ int play(const json& recorded, Scheduler& scheduler) {
   for (const json& event : recorded.at("events")) {
     const Decision decision = reports.report(scheduler, event[0]);
     const bool ends = decision.kind != Decision::Kind::kGoOn;
+    if (event[1] == 2) reports.end(scheduler, event[0], TrialState::kFailed);
     EXPECT_EQ(ends, event[1] == 1) << "trial " << event[0] << " at " << reports.trial(event[0]).reports.back().step;
     stopped += decision.kind == Decision::Kind::kStop ? 1 : 0;
     EXPECT_EQ(decision.kind == Decision::Kind::kStop, !decision.reason.empty());

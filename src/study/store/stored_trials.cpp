@@ -133,13 +133,12 @@ void write_attributes(const Database& database, int64_t id, const Trial& before,
 }
 
 // The rows of a table that belongs to trials, for those asked for.
-Statement rows_of(const Database& database, int64_t study, int64_t number, const char* columns, const char* table,
+Statement rows_of(const Database& database, int64_t study, const IdRange& range, const char* columns, const char* table,
                   const char* order) {
   Statement rows(database, fmt::format("SELECT t.number, {} FROM trials t JOIN {} x ON x.trial_id = t.trial_id WHERE "
-                                       "t.study_id = ?{} ORDER BY t.trial_id, {}",
-                                       columns, table, number < 0 ? "" : " AND t.number = ?", order));
-  rows.bind(study);
-  if (number >= 0) rows.bind(number);
+                                       "t.study_id = ? AND t.trial_id BETWEEN ? AND ? ORDER BY t.trial_id, {}",
+                                       columns, table, order));
+  rows.bind(study).bind(range.first).bind(range.last);
   return rows;
 }
 
@@ -171,19 +170,31 @@ void update_trial(const Database& database, int64_t id, const Trial& before, con
   write_state(database, id, before, now);
 }
 
-std::vector<StoredTrial> load_trials(const Database& database, int64_t study, int64_t number) {
+std::vector<int64_t> ids_of_trials(const Database& database, int64_t study) {
+  std::vector<int64_t> ids;
+  Statement rows(database, "SELECT trial_id FROM trials WHERE study_id = ? ORDER BY number");
+  rows.bind(study);
+  while (rows.next()) ids.push_back(rows.integer(0));
+  return ids;
+}
+
+std::optional<int64_t> id_of_trial(const Database& database, int64_t study, int64_t number) {
+  Statement row(database, "SELECT trial_id FROM trials WHERE study_id = ? AND number = ?");
+  return row.bind(study).bind(number).next() ? std::optional(row.integer(0)) : std::nullopt;
+}
+
+std::vector<StoredTrial> load_trials(const Database& database, int64_t study, const IdRange& range) {
   std::vector<StoredTrial> trials;
   std::map<int64_t, size_t> places;
-  Statement rows(database, fmt::format("SELECT number, trial_id, state FROM trials WHERE study_id = ?{} ORDER BY number",
-                                       number < 0 ? "" : " AND number = ?"));
-  rows.bind(study);
-  if (number >= 0) rows.bind(number);
+  Statement rows(database,
+                 "SELECT number, trial_id, state FROM trials WHERE study_id = ? AND trial_id BETWEEN ? AND ? ORDER BY number");
+  rows.bind(study).bind(range.first).bind(range.last);
   while (rows.next()) {
     places[rows.integer(0)] = trials.size();
     trials.push_back({rows.integer(1), {.number = rows.integer(0), .state = state_of(rows.text(2))}});
   }
   const auto each = [&](const char* columns, const char* table, const char* order, const auto& take) {
-    Statement all = rows_of(database, study, number, columns, table, order);
+    Statement all = rows_of(database, study, range, columns, table, order);
     while (all.next()) {
       // Another process may have added a trial since its row was looked for.
       if (const auto place = places.find(all.integer(0)); place != places.end()) take(trials[place->second].trial, all);
@@ -213,7 +224,7 @@ std::vector<StoredTrial> load_trials(const Database& database, int64_t study, in
 
 Space space_of_trials(const Database& database, int64_t study) {
   std::map<std::string, std::string> latest;
-  Statement rows = rows_of(database, study, -1, "x.param_name, x.distribution_json", "trial_params", "x.param_id");
+  Statement rows = rows_of(database, study, {}, "x.param_name, x.distribution_json", "trial_params", "x.param_id");
   while (rows.next()) latest[rows.text(1)] = rows.text(2);
   std::vector<Parameter> parameters;
   for (const auto& [name, distribution] : latest) parameters.push_back(parameter_of(name, distribution));

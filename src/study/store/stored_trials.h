@@ -1,5 +1,6 @@
 #pragma once
-#include <utility>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "study/space/space.h"
@@ -22,8 +23,14 @@ struct StoredTrial {
   int64_t id = 0;
   Trial trial;
 };
-// All of a study, in order of their numbers; `number` not below 0: that one alone.
-std::vector<StoredTrial> load_trials(const Database& database, int64_t study, int64_t number = -1);
+// Of the trials of a study those with such ids, in order of their numbers.
+struct IdRange {
+  int64_t first = 0, last = std::numeric_limits<int64_t>::max();
+};
+std::vector<StoredTrial> load_trials(const Database& database, int64_t study, const IdRange& range = {});
+// The ids of all trials of a study, in order of their numbers; and of one, nothing where there is none.
+std::vector<int64_t> ids_of_trials(const Database& database, int64_t study);
+std::optional<int64_t> id_of_trial(const Database& database, int64_t study, int64_t number);
 
 // The parameters that the trials of a study name, with the ranges they had last.
 Space space_of_trials(const Database& database, int64_t study);

@@ -85,20 +85,17 @@ class StudyStore::Tables {
     const int64_t id = insert_trial(database_, study_, space_, trial);
     transaction.commit();
     const int64_t number = trial.number;
-    if (!is_finished(trial.state)) open_[number] = {id, std::move(trial)};
+    keep({id, std::move(trial)});
     return number;
   }
 
   void update(const Trial& trial) {
-    StoredTrial& stored = open_trial(trial.number);
+    const StoredTrial& stored = open_trial(trial.number);
+    const int64_t id = stored.id;
     Transaction transaction(database_);
-    update_trial(database_, stored.id, stored.trial, trial);
+    update_trial(database_, id, stored.trial, trial);
     transaction.commit();
-    if (is_finished(trial.state)) {
-      open_.erase(trial.number);
-    } else {
-      stored.trial = trial;
-    }
+    keep({id, trial});
   }
 
   void set_attributes(const nlohmann::json& attributes) {
@@ -125,13 +122,46 @@ class StudyStore::Tables {
     return trials;
   }
 
+  const Trial& load(int64_t number) { return open_trial(number).trial; }
+
+  void each(const std::function<void(Trial)>& visit) {
+    constexpr size_t kAtOnce = 256;
+    const std::vector<int64_t> ids = ids_of_trials(database_, study_);
+    for (size_t begin = 0; begin < ids.size(); begin += kAtOnce) {
+      const size_t end = std::min(begin + kAtOnce, ids.size());
+      for (StoredTrial& stored : load_trials(database_, study_, {ids[begin], ids[end - 1]})) {
+        if (stored.trial.state == TrialState::kPaused) paused_[stored.trial.number] = stored.id;
+        visit(std::move(stored.trial));
+      }
+    }
+  }
+
  private:
-  // Trials that have ended are not kept: a study of many thousands takes no memory for them here.
-  StoredTrial& open_trial(int64_t number) {
+  // Trials that run. Of paused ones, of which there may be thousands, the id is kept; of those that have ended nothing.
+  void keep(StoredTrial stored) {
+    const int64_t number = stored.trial.number;
+    const TrialState state = stored.trial.state;
+    if (state == TrialState::kPaused) {
+      paused_[number] = stored.id;
+    } else {
+      paused_.erase(number);
+    }
+    if (state == TrialState::kPaused || is_finished(state)) {
+      open_.erase(number);
+    } else {
+      open_.insert_or_assign(number, std::move(stored));
+    }
+  }
+
+  const StoredTrial& open_trial(int64_t number) {
     const auto found = open_.find(number);
     if (found != open_.end()) return found->second;
-    std::vector<StoredTrial> stored = load_trials(database_, study_, number);
-    TSR_CHECK(!stored.empty(), "the study {} has no trial {}", info_.name, number);
+    const auto known = paused_.find(number);
+    const std::optional<int64_t> id =
+        known != paused_.end() ? std::optional(known->second) : id_of_trial(database_, study_, number);
+    TSR_CHECK(id.has_value(), "the study {} has no trial {}", info_.name, number);
+    std::vector<StoredTrial> stored = load_trials(database_, study_, {*id, *id});
+    TSR_CHECK(!stored.empty(), "somebody else has removed trial {} from the study {}", number, info_.name);
     return open_[number] = std::move(stored.front());
   }
 
@@ -140,6 +170,7 @@ class StudyStore::Tables {
   StudyInfo info_;
   Space space_;
   std::map<int64_t, StoredTrial> open_;  // as the tables have them
+  std::map<int64_t, int64_t> paused_;    // their ids: looking for a number among thousands takes long
 };
 
 StudyStore::StudyStore(std::unique_ptr<Tables> tables) : tables_(std::move(tables)) {}
@@ -216,6 +247,12 @@ void StudyStore::set_attributes(const nlohmann::json& attributes) {
 }
 std::vector<Trial> StudyStore::load() const {
   return tables_->load();
+}
+Trial StudyStore::load(int64_t number) const {
+  return tables_->load(number);
+}
+void StudyStore::each(const std::function<void(Trial)>& visit) const {
+  tables_->each(visit);
 }
 
 }  // namespace tessera
