@@ -1,6 +1,5 @@
 // `tessera bench data CONFIG`: how fast training data is loaded, and where the time goes.
 #include <ATen/core/Tensor.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
@@ -8,9 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "apps/bench_model.h"
 #include "apps/command.h"
 #include "core/clock.h"
 #include "core/cpu_budget.h"
+#include "core/cpu_load.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
@@ -30,21 +31,6 @@ struct DataArguments {
   bool as_json = false;
   std::string dump;
 };
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-double peak_memory_mb() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_maxrss) * 1024 / 1e6;
-}
 
 struct Measured {
   int64_t images = 0;
@@ -105,11 +91,11 @@ Measured measure(const Experiment& experiment, const DataArguments& arguments) {
   };
   for (int64_t i = 0; i < experiment.data.prefetch + 1; ++i) take();
   const StageTimes before = loader.stage_times();
-  const double begin = monotonic_s(), cpu = cpu_seconds(), waited = loader.seconds_waited();
+  const double begin = monotonic_s(), cpu = look_at_cpus().own, waited = loader.seconds_waited();
   result.input_seconds = 0;
   while (result.images < arguments.images) result.images += take();
   result.seconds = monotonic_s() - begin;
-  result.cpu_seconds = cpu_seconds() - cpu;
+  result.cpu_seconds = look_at_cpus().own - cpu;
   result.waited = loader.seconds_waited() - waited;
   result.stages = difference(loader.stage_times(), before);
   return result;
@@ -129,7 +115,7 @@ nlohmann::json json_of(const Measured& measured) {
           {"ms_per_image", stages},
           {"planned_share",
            static_cast<double>(measured.stages.planned) / static_cast<double>(std::max<int64_t>(1, measured.stages.samples))},
-          {"peak_memory_mb", peak_memory_mb()},
+          {"peak_memory_mb", static_cast<double>(peak_memory(at::kCPU)) / 1e6},
           {"environment", describe_environment()}};
 }
 

@@ -150,9 +150,11 @@ std::vector<std::string> keys_to_clear(const DataConfig& data) {
 // What a folder of files cannot say of itself.
 std::vector<std::string> folder_keys(const Dataset& dataset, const DataConfig& data) {
   std::vector<std::string> keys;
-  std::string names;
-  for (const std::string& name : dataset.classes().names) names += (names.empty() ? "" : ", ") + fmt::format("\"{}\"", name);
-  keys.push_back("data.classes=[" + names + "]");
+  DataConfig named;
+  named.classes = dataset.classes().names;
+  for (const SchemaLine& line : ConfigWriter::lines(named)) {
+    if (line.key == "classes") keys.push_back("data.classes=" + line.value);
+  }
   LabelConfig rules = stored_label_rules(dataset), untold;
   const std::vector<SchemaLine> lines = ConfigWriter::lines(rules), usual = ConfigWriter::lines(untold);
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -3,41 +3,28 @@
 #include <optional>
 
 #include "apps/command.h"
-#include "apps/file_facts.h"
 #include "apps/image_jobs.h"
 #include "apps/image_results.h"
+#include "apps/loaded_images.h"
 #include "apps/model_arguments.h"
 #include "apps/ranks.h"
-#include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/load_budget.h"
 #include "core/log.h"
-#include "core/memory_limit.h"
 #include "core/new_file.h"
-#include "core/parallel_map.h"
 #include "core/plural.h"
 #include "core/printable.h"
 #include "core/progress_bar.h"
 #include "core/rank_status.h"
-#include "data/batch/stored_pixels.h"
 #include "data/datasets/class_table.h"
-#include "data/datasets/load_sample.h"
 #include "data/datasets/pairs.h"
-#include "data/decode/decode.h"
-#include "data/sample.h"
-#include "data/transforms/make_pipeline.h"
 #include "infer/other_images.h"
+#include "infer/shared_images.h"
 #include "storage/place_url.h"
 #include "storage/sent_folder.h"
-#include "tensor/too_large.h"
 
 namespace tessera {
 namespace {
-
-// Images that are read ahead take no more memory than this together; before one is read its size is guessed by its file's.
-constexpr int64_t kBytesAhead = int64_t{1} << 30;
-constexpr int64_t kBytesOfFileByte = 8;
 
 struct PredictArguments {
   ModelArguments model;
@@ -46,23 +33,6 @@ struct PredictArguments {
   std::string place = {};  // of the results, as messages name it
   RankArguments ranks;
 };
-
-struct Loaded {
-  std::shared_ptr<const StoredImage> original = {};  // where pictures are drawn on it
-  ImageGroup image = {};
-  std::string error = {};
-  ImageFacts facts = {};  // of the first images
-  bool again = false;     // there was no memory for it beside others
-};
-
-int64_t bytes_of(const Loaded& loaded) {
-  return loaded.error.empty() && !loaded.again ? static_cast<int64_t>(loaded.image.pixels.nbytes()) : 0;
-}
-
-// The number, among the images of all ranks, of a rank's own.
-int64_t job_number(const World& world, size_t own) {
-  return world.rank() + static_cast<int64_t>(own) * world.size();
-}
 
 // The jobs of this rank. The first one looks for the images (it has the terminal, where a list may come from), and each
 // takes every size-th of them: every image once. A mistake ends all ranks with one message.
@@ -101,154 +71,129 @@ void check_masks_are_kept(const DataConfig& data, const fs::path& output) {
   }
 }
 
-// Returns how many images of all ranks could not be read or do not fit into memory.
-int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
-  const std::vector<ImageJob> jobs = own_jobs(world, arguments);
-  const TrainedModel trained = arguments.model.load(device);
+// What can be wrong with the place of the results, before the first image.
+void check_output(const PredictArguments& arguments, const TrainedModel& trained, const World& world) {
   constexpr int kPaletteColours = 256;
   if (arguments.results.palette && trained.classes.size() > kPaletteColours)
     fail_usage("--palette: a palette PNG has room for {} classes, the model has {}; leave it out: masks are then 16-bit PNG",
                kPaletteColours, trained.classes.size());
   check_masks_are_kept(trained.experiment.data, arguments.results.folder);
-  // Once on each host.
-  if (world.spec.local_rank == 0) remove_leftovers(arguments.results.folder);
-  const std::string why = world.spec.local_rank == 0 ? why_not_writable(arguments.results.folder) : "";
+  if (world.spec.local_rank != 0) return;  // once on each host
+  remove_leftovers(arguments.results.folder);
+  const std::string why = why_not_writable(arguments.results.folder);
   TSR_CHECK(why.empty(), "the output folder {} cannot be written: {}", arguments.results.folder, why);
-  at::Tensor counts = at::tensor({static_cast<int64_t>(jobs.size()), int64_t{0}},
-                                 at::kLong);  // images, and those that failed
-  world.control.sum(counts[0]);
-  const auto total = counts[0].item<int64_t>();
-  if (world.is_first()) log_info("{}: {} {} to {}", trained.title(), total, plural(total, "image"), arguments.place);
-  const DataConfig& data = trained.experiment.data;
-  const Pipeline pipeline = make_pipeline(data, Split::kVal);
-  Predictor predictor = trained.predictor();
-  ResultWriter writer(arguments.results, trained.classes, background_class(trained.classes.names, data.labels.binary));
-  const int threads = loader_threads(data.threads, world.spec.local_world_size);
-  ImageWatch watch(trained.images);
-  const bool draws = arguments.results.draws();
-  const auto load_image = [&](const std::vector<uint8_t>& bytes, int64_t number, bool compared) {
-    Loaded loaded;
-    StoredImage image;
-    Placement placement;
-    if (pipeline.empty() && world.size() == 1) {
-      // Nothing is done to the whole image: it stays as its file has it, and windows are converted one by one.
-      image = decode_stored(bytes, decode_options(data));
-      placement = whole_image(image.size());
-      if (compared) loaded.facts = facts_of_file(bytes, thinned(image), data);
-    } else {
-      Image decoded = decode_image(bytes, decode_options(data));
-      if (compared) loaded.facts = facts_of_file(bytes, decoded, data);
-      if (draws && !pipeline.empty()) loaded.original = std::make_shared<const StoredImage>(decoded);
-      placement = whole_image(decoded.size());
-      Sample sample{"", std::move(decoded), std::nullopt, placement};
-      run_pipeline(pipeline, sample, trained.experiment.train.seed, 0, static_cast<uint64_t>(number));
-      placement = sample.placement;
-      image = StoredImage(std::move(sample.image));
-    }
-    const auto processed = std::make_shared<const StoredImage>(std::move(image));
-    if (draws && pipeline.empty()) loaded.original = processed;
-    loaded.image = {stored_tensor(processed), processed->max_value, {placement}, data.channels};
-    return loaded;
-  };
-  const auto load = [&](int64_t i) {
-    Loaded loaded;
+}
+
+// A rank's images on their way to files.
+class Prediction {
+ public:
+  // total: the images of all ranks.
+  Prediction(const PredictArguments& arguments, const std::vector<ImageJob>& jobs, const TrainedModel& trained, World& world,
+             int64_t total)
+      : arguments_(arguments),
+        jobs_(jobs),
+        world_(world),
+        predictor_(trained.predictor()),
+        writer_(arguments.results, trained.classes,
+                background_class(trained.classes.names, trained.experiment.data.labels.binary)),
+        watch_(trained.images),
+        loads_(jobs, trained, world, arguments.results.draws(), watch_),
+        shared_(world.control, total) {
+    if (world.is_first()) bar_.emplace("predict", std::ssize(jobs));
+    predictor_.watch_windows([this](int64_t done, int64_t all) {
+      if (bar_) bar_->update(at_, fmt::format("window {}/{} of {}", done, all, printable(job(at_).name.string())));
+    });
+  }
+
+  // Returns how many of this rank's images could not be read or do not fit into memory. A collective.
+  int64_t run() {
+    for (at_ = 0; at_ < std::ssize(jobs_); ++at_) take_next();
+    at_ = std::ssize(jobs_) - 1;
+    take_shared();
+    writer_.finish(world_.control);
+    return failed_;
+  }
+
+ private:
+  const ImageJob& job(int64_t number) const { return jobs_[static_cast<size_t>(number)]; }
+
+  std::optional<ImageResults> find(const ImageGroup& image, const WindowTeam& team, const std::string& name) const {
     try {
-      const ImageJob& job = jobs[static_cast<size_t>(i)];
-      loaded = load_image(read_bytes(job.image), job_number(world, static_cast<size_t>(i)), watch.wants(i));
-    } catch (const Error& e) {
-      loaded.error = e.what();
-    }
-    return loaded;
-  };
-  LoadBudget budget(std::min(kBytesAhead, memory_for_reading_ahead(world.spec.local_world_size)));
-  ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {
-    std::error_code unknown;  // a file that is not there is an error of its own, later
-    const auto size = static_cast<int64_t>(fs::file_size(jobs[static_cast<size_t>(i)].image, unknown));
-    budget.enter(i, unknown ? 0 : kBytesOfFileByte * size);
-    Loaded loaded;
-    try {
-      loaded = load(i);
-    } catch (const std::exception& e) {
-      if (why_too_large(e).empty()) throw;
-      loaded.again = true;
-    }
-    budget.resize(i, bytes_of(loaded));
-    return loaded;
-  });
-  const struct BudgetAtEnd {
-    LoadBudget& budget;
-    ~BudgetAtEnd() { budget.open(); }
-  } at_end{budget};  // ends before `loads`, which joins its threads
-  const auto load_alone = [&](int64_t i) {
-    release_kept_memory();
-    try {
-      return load(i);
-    } catch (const std::exception& e) {
-      const std::string why = why_too_large(e);
-      if (why.empty()) throw;
-      return Loaded{.error = why + " while it was read"};
-    }
-  };
-  const auto find = [&](const ImageGroup& image, const WindowTeam& team,
-                        const std::string& name) -> std::optional<ImageResults> {
-    try {
-      return find_results(predictor, image, arguments.results.probabilities, team);
+      return find_results(predictor_, image, arguments_.results.probabilities, team);
     } catch (const TooLarge& e) {
       log_error("{}: {}", printable(name), e.what());
       return std::nullopt;
     }
-  };
-  int64_t failed = 0;
-  SharedImages shared(world.control, total);  // at most one is this rank's, its last
-  std::optional<Loaded> shared_own;           // that one
-  std::optional<ProgressBar> bar;
-  if (world.is_first()) bar.emplace("predict", static_cast<int64_t>(jobs.size()));
-  int64_t at = 0;  // image
-  predictor.watch_windows([&](int64_t done, int64_t all) {
-    if (bar)
-      bar->update(at, fmt::format("window {}/{} of {}", done, all, printable(jobs[static_cast<size_t>(at)].name.string())));
-  });
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    at = static_cast<int64_t>(i);
-    note_sample(at);
-    Loaded loaded = loads.next().value();
-    if (loaded.again) loaded = load_alone(static_cast<int64_t>(i));
-    if (const std::string odd = watch.look(jobs[i].image.string(), loaded.facts); !odd.empty()) log_warn("{}", odd);
-    if (!loaded.error.empty()) {
-      ++failed;
-      log_error("{}: {}", printable(jobs[i].image.string()), printable(loaded.error));
-    } else if (shared.wants(job_number(world, i), predictor, loaded.image.height(), loaded.image.width())) {
-      log_info("{}: its windows are shared by {} ranks", printable(jobs[i].image.string()), world.size());
-      shared.add(loaded.image);
-      shared_own = std::move(loaded);
+  }
+
+  void keep(const ImageJob& job, const StoredImage* original, const std::optional<ImageResults>& results) {
+    if (results) {
+      writer_.write(job, original, *results);
     } else {
-      const std::optional<ImageResults> results = find(loaded.image, {}, jobs[i].name.string());
+      ++failed_;
+    }
+  }
+
+  void take_next() {
+    note_sample(at_);
+    const ImageJob& own = job(at_);
+    LoadedImage loaded = loads_.next();
+    if (const std::string odd = watch_.look(own.image.string(), loaded.facts); !odd.empty()) log_warn("{}", odd);
+    if (!loaded.error.empty()) {
+      ++failed_;
+      log_error("{}: {}", printable(own.image.string()), printable(loaded.error));
+    } else if (shared_.wants(job_number(world_, at_), predictor_, loaded.image.height(), loaded.image.width())) {
+      log_info("{}: its windows are shared by {} ranks", printable(own.image.string()), world_.size());
+      shared_.add(loaded.image);
+      shared_own_ = std::move(loaded);
+    } else {
+      const std::optional<ImageResults> results = find(loaded.image, {}, own.name.string());
       loaded.image = {};  // only its picture may still be wanted
-      if (results) {
-        writer.write(jobs[i], loaded.original.get(), *results);
-      } else {
-        ++failed;
-      }
+      keep(own, loaded.original.get(), results);
     }
     loaded = {};
-    budget.leave(at);
-    if (bar && !shared_own) bar->update(static_cast<int64_t>(i + 1));
+    loads_.release();
+    if (bar_ && !shared_own_) bar_->update(at_ + 1);
   }
-  while (const std::optional<SharedImages::Turn> turn = shared.next()) {
-    if (!turn->has_part()) continue;
-    const std::optional<ImageResults> results = find(turn->images, turn->team, jobs.empty() ? "" : jobs.back().name.string());
-    if (!turn->team.leads()) continue;
-    if (results) {
-      writer.write(jobs.back(), shared_own->original.get(), *results);
-    } else {
-      ++failed;
+
+  // The images that all ranks compute together: at most one of each, its last.
+  void take_shared() {
+    while (const std::optional<SharedImages::Turn> turn = shared_.next()) {
+      if (!turn->has_part()) continue;
+      const std::optional<ImageResults> results =
+          find(turn->images, turn->team, jobs_.empty() ? "" : jobs_.back().name.string());
+      if (!turn->team.leads()) continue;
+      keep(jobs_.back(), shared_own_->original.get(), results);
+      if (bar_) bar_->update(std::ssize(jobs_));
     }
-    if (bar) bar->update(std::ssize(jobs));
   }
-  writer.finish(world.control);
-  counts[1].fill_(failed);
-  world.control.sum(counts[1]);
-  failed = counts[1].item<int64_t>();
+
+  const PredictArguments& arguments_;
+  const std::vector<ImageJob>& jobs_;
+  World& world_;
+  Predictor predictor_;
+  ResultWriter writer_;
+  ImageWatch watch_;
+  LoadedImages loads_;
+  SharedImages shared_;
+  std::optional<LoadedImage> shared_own_;  // of this rank
+  std::optional<ProgressBar> bar_;
+  int64_t at_ = 0, failed_ = 0;  // the image that is predicted; those that could not be
+};
+
+// Returns how many images of all ranks could not be read or do not fit into memory.
+int64_t predict(const PredictArguments& arguments, World& world, const std::string& device) {
+  const std::vector<ImageJob> jobs = own_jobs(world, arguments);
+  const TrainedModel trained = arguments.model.load(device);
+  check_output(arguments, trained, world);
+  const auto sum = [&](int64_t own) {
+    at::Tensor all = at::scalar_tensor(own, at::kLong);
+    world.control.sum(all);
+    return all.item<int64_t>();
+  };
+  const int64_t total = sum(std::ssize(jobs));
+  if (world.is_first()) log_info("{}: {} {} to {}", trained.title(), total, plural(total, "image"), arguments.place);
+  const int64_t failed = sum(Prediction(arguments, jobs, trained, world, total).run());
   if (!world.is_first()) return failed;
   fmt::print("{} {} in {}\n", total - failed, plural(total - failed, "prediction"), printable(arguments.place));
   if (failed > 0) log_error("{} of {} {} could not be read or predicted", failed, total, plural(total, "image"));

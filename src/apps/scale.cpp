@@ -14,7 +14,6 @@
 #include "core/signals.h"
 #include "core/split.h"
 #include "data/decode/png_writer.h"
-#include "nn/model.h"
 #include "study/executor/slurm_executor.h"
 #include "study/scale/follow_trials.h"
 #include "study/scale/scale_files.h"
@@ -116,12 +115,6 @@ ScaleFile ScaleArguments::study() const {
   if (!prices.empty()) file.prices = read_prices(prices_file(prices));
   apply_executor(*this, file.executor);
   return file;
-}
-
-void check_model(const Experiment& experiment) {
-  const std::vector<std::string> names = model_names();
-  if (std::find(names.begin(), names.end(), experiment.model.name) == names.end())
-    fail_usage("no model '{}'; there are: {}", experiment.model.name, fmt::join(names, ", "));
 }
 
 // Scripts for a person to read and to submit; nothing is started.
@@ -265,11 +258,8 @@ void add_scale(CLI::App& app, int& exit_code) {
   command->add_flag("--show", arguments->show, "the table and the page as they are now; nothing is started");
   command->footer(
       "CONFIG is an experiment's, or a study's file with `config:`, `ranks:`, ... (docs/scaling.md). The study lies in one "
-      "folder: "
-      "runs/, jobs/, study.json,\nscale.csv, scale.json, scale.svg, scale.png, scale.html. Started again, the same command "
-      "finds its jobs "
-      "and "
-      "goes on; with more ranks it adds to the study.");
+      "folder: runs/, jobs/, study.json,\nscale.csv, scale.json, scale.svg, scale.png, scale.html. Started again, the same "
+      "command finds its jobs and goes on; with more ranks it adds to the study.");
   command->callback([arguments, &exit_code] { exit_code = scale(*arguments); });
 }
 

@@ -9,6 +9,8 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/suggest.h"
+#include "nn/model.h"
 #include "study/page/study_page.h"
 #include "study/scale/scale_state.h"
 #include "study/schedule/copies.h"
@@ -52,6 +54,12 @@ std::unique_ptr<FileLock> claim_study(const fs::path& folder) {
   auto lock = std::make_unique<FileLock>(folder / "lock", "the study's folder must be writable");
   TSR_CHECK(lock->try_lock(), "the study in {} is being run by {}", printable(folder.string()), lock->holder());
   return lock;
+}
+
+void check_model(const Experiment& experiment) {
+  const std::vector<std::string> names = model_names();
+  if (std::find(names.begin(), names.end(), experiment.model.name) == names.end())
+    fail_usage("model.name: there is no model '{}'{}", experiment.model.name, did_you_mean(experiment.model.name, names));
 }
 
 void refuse_other_study(const fs::path& folder, const char* file, const char* command) {

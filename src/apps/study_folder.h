@@ -15,6 +15,9 @@ namespace tessera {
 // Only one process at a time runs a study. Throws Error that says who does.
 std::unique_ptr<FileLock> claim_study(const std::filesystem::path& folder);
 
+// Throws UsageError where there is no such model, before anything is started.
+void check_model(const Experiment& experiment);
+
 // `tessera tune` and `tessera scale` call their studies alike where nobody names them. Throws UsageError where the folder has
 // the file of the other command.
 void refuse_other_study(const std::filesystem::path& folder, const char* file, const char* command);

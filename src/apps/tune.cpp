@@ -15,7 +15,6 @@
 #include "core/suggest.h"
 #include "infer/eval_metrics.h"
 #include "launch/node/affinity.h"
-#include "nn/model.h"
 #include "study/controller/controller.h"
 #include "study/controller/trial_values.h"
 #include "study/pareto.h"
@@ -26,6 +25,13 @@ namespace {
 
 constexpr int kInterrupted = 130, kTerminated = 143;
 constexpr const char* kStopFile = "stop";  // `tessera tune stop` leaves it
+
+// As YAML reads it back.
+std::string quoted(const std::string& text) {
+  std::string all = "'";
+  for (const char c : text) all += c == '\'' ? "''" : std::string(1, c);
+  return all + "'";
+}
 
 struct TuneArguments {
   std::vector<std::string> words, vary, settings, objectives;
@@ -52,17 +58,19 @@ struct TuneArguments {
     // What is gone on with by its folder stays there.
     std::error_code error;
     if (request.file.filename() == kStudyFile && fs::exists(request.file.parent_path() / kStudyStore, error))
-      set("folder", "'" + fs::absolute(request.file.parent_path()).string() + "'");
+      set("folder", quoted(fs::absolute(request.file.parent_path()).string()));
     set("name", name);
-    set("folder", folder.empty() ? "" : "'" + folder + "'");
+    set("folder", folder.empty() ? "" : quoted(folder));
     set("search", search);
     set("scheduler", scheduler);
     set("budget.trials", number(trials));
     set("budget.time", time);
-    set("prices", prices.empty() ? "" : "'" + fs::absolute(prices).string() + "'");
+    set("prices", prices.empty() ? "" : quoted(fs::absolute(prices).string()));
     set("resources.at_once", number(at_once));
     set("seed", number(seed));
-    if (!objectives.empty()) set("objectives", fmt::format("['{}']", fmt::join(objectives, "', '")));
+    std::vector<std::string> metrics;
+    for (const std::string& objective : objectives) metrics.push_back(quoted(objective));
+    if (!metrics.empty()) set("objectives", fmt::format("[{}]", fmt::join(metrics, ", ")));
     return request;
   }
 };
@@ -142,12 +150,6 @@ class StudyPageWriter {
   fs::path folder_;
   double due_ = 0;
 };
-
-void check_model(const Experiment& experiment) {
-  const std::vector<std::string> names = model_names();
-  if (std::find(names.begin(), names.end(), experiment.model.name) == names.end())
-    fail_usage("model.name: there is no model '{}'{}", experiment.model.name, did_you_mean(experiment.model.name, names));
-}
 
 // A trial sees the GPUs that it was given and no other, so the first of them is its own.
 void check_device(const TrainConfig& train) {

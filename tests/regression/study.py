@@ -1,12 +1,11 @@
 """`tessera tune` on real trainings: a study from the command line and from a file, a promoted trial that goes on to the bits of one that never
 paused, weights that population-based training copies, what is recorded of trials that fail, and errors that are found before anything starts."""
 import json
-import pathlib
 import shlex
 import sqlite3
 import subprocess
 
-from support import TINY, Folder, check, checkpoints, final_hash, log_lines, program, tessera
+from support import TINY, Folder, check, final_hash, log_lines, program, tessera
 
 TRIAL = TINY + ["train.duration=6ep", "eval.every=1ep", "checkpoint.every=1ep", "checkpoint.keep_last=20", "train.threads=1", "data.threads=1"]
 
@@ -125,13 +124,13 @@ def failures(folder):
     base = folder / "base.yaml"
     base.write_text("{}\n")
     out, _ = tessera("tune", base, *TRIAL, "optimizer.type=sgd", "--vary", "optimizer.lr=0.01,1e30", "--vary", "model.num_classes=0,5", "--search", "grid",
-                     "--folder", folder / "failures")
-    trials = study(folder / "failures")
+                     "--folder", folder / "what's failed")
+    trials = study(folder / "what's failed")
     check([t["state"] for t in trials] == ["COMPLETE", "FAIL", "FAIL", "FAIL"], trials)
     check("not finite" in trials[2]["reason"], trials[2])
     check(all("model.num_classes is 5, but the data has 4 classes" in trials[i]["reason"] for i in (1, 3)), trials)
     check("4: 1 complete, 0 stopped, 3 failed" in out, out)
-    jobs = list((folder / "failures/jobs").iterdir())
+    jobs = list((folder / "what's failed/jobs").iterdir())
     check(len(jobs) == 4, f"trials that cannot succeed were tried again: {jobs}")
     print("what failed and why is recorded, nothing is tried in vain")
 
