@@ -34,13 +34,15 @@ TEST(BalancedSampling, TheFirstRankCountsForAllToTheBit) {
   run_on_threads(2, false, std::chrono::seconds(60), [&](World& world) {
     const FixedDataset data = three_images();
     const Untouched none;
+    LabelCounts labels;
     found[static_cast<size_t>(world.rank())] =
-        chances_of_run(config, world.is_first() ? static_cast<const Dataset&>(data) : none, world);
+        chances_of_run(config, world.is_first() ? static_cast<const Dataset&>(data) : none, labels, world);
   });
   EXPECT_EQ(found[0], sample_chances(count_sample_classes(three_images(), 1), 3, config.balance));
   EXPECT_EQ(found[0], found[1]);
   World alone;
-  EXPECT_TRUE(chances_of_run(DataConfig(), Untouched(), alone).empty());
+  LabelCounts labels;
+  EXPECT_TRUE(chances_of_run(DataConfig(), Untouched(), labels, alone).empty());
 }
 
 TEST(BalancedSampling, MistakesReachAllRanks) {
@@ -51,7 +53,8 @@ TEST(BalancedSampling, MistakesReachAllRanks) {
   std::mutex mutex;
   run_on_threads(2, false, std::chrono::seconds(60), [&](World& world) {
     const FixedDataset data = three_images();
-    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, data, world); });
+    LabelCounts labels;
+    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, data, labels, world); });
     const std::lock_guard lock(mutex);
     refused += said.find("data.balance.min_pixels") != std::string::npos ? 1 : 0;
   });
