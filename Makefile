@@ -3,6 +3,8 @@ BUILD ?= build
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc)
 # Ranks that wait for one another and faults that run into a time limit leave cores idle: half as many tests again as there are cores.
 TEST_JOBS ?= $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
+# Sources that are compiled at a time, at most. More of them make a build from nothing shorter, and one after an edit longer.
+GROUP_SIZE ?= 8
 TORCH := $(if $(TESSERA_TORCH),$(TESSERA_TORCH),$(CURDIR)/.deps/torch/torch)
 
 .PHONY: demo test check each-source gpu test-gpu test-interop test-asan test-cluster build build-app configure setup bundle bench format docs clean help
@@ -42,7 +44,7 @@ setup:
 # Configured once, and again when another libtorch is named.
 configure: setup
 	@test -f $(BUILD)/build.ninja -a "$$(cat $(BUILD)/torch.path 2>/dev/null)" = "$(TORCH)" || \
-	  { cmake --preset default -B $(BUILD) -DTESSERA_TORCH=$(TORCH) && echo "$(TORCH)" > $(BUILD)/torch.path; }
+	  { cmake --preset default -B $(BUILD) -DTESSERA_TORCH=$(TORCH) -DTESSERA_GROUP_SIZE=$(GROUP_SIZE) && echo "$(TORCH)" > $(BUILD)/torch.path; }
 
 build-app: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target tessera tessera_plugin

@@ -29,6 +29,7 @@ def private_names(path):
             found.update(re.findall(r"\w+", MACRO_CALL.match(line).group(1)) if MACRO_CALL.match(line) else ())
             if scopes and scopes[-1] == "unnamed":
                 found.update(TYPE.match(line).groups() if TYPE.match(line) else ())
+                found.update(re.findall(r"[ ,](k[A-Z]\w*)\s*[={\[]", line) if CONSTANT.match(line) else ())
                 if not line.startswith(NOT_VALUES):
                     found.update(name for pattern in (CONSTANT, VALUE) for name in (pattern.match(line).groups() if pattern.match(line) else ()))
         for brace in BRACES.finditer(line):

@@ -1,5 +1,4 @@
 """ResNet (torchvision's v1.5 and its names) with dilated last stages, whose sizes are read off given weights."""
-import torch
 from torch import nn
 from torch.nn import functional as F
 

@@ -258,9 +258,8 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->footer(
       "Intervals (95 %) say how much a metric would move with other validation images; p is how often a difference at least as "
-      "large comes about when "
-      "the models' predictions are exchanged at random, image by image. Neither knows how much another seed of training "
-      "changes: train several.\n"
+      "large comes about when the models' predictions are exchanged at random, image by image. Neither knows how much another "
+      "seed of training changes: train several.\n"
       "docs/evaluation.md tells more.");
   command->callback([arguments] { compare(*arguments); });
 }

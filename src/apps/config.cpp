@@ -67,10 +67,9 @@ void print_reference() {
       "resumed. Secrets are the exception, because reports and runs are passed on: a text is saved as it was written, with the "
       "variable's name, where the name has TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE or CREDENTIAL in it or a word that ends "
       "in KEY, where it is written `${{secret:VAR}}`, and where the variable is a credential of a URL (user, password, query) "
-      "or "
-      "holds such a URL. Who reads the run needs the variable again, or sets the key: `data.path=...`; `model.pretrained` is "
-      "needed for the start alone. Logs show `${{VAR}}` in place of such values of six letters or more. Credentials that are "
-      "written out in a URL are saved and shown as `***`. Numbers are saved as numbers.\n");
+      "or holds such a URL. Who reads the run needs the variable again, or sets the key: `data.path=...`; `model.pretrained` "
+      "is needed for the start alone. Logs show `${{VAR}}` in place of such values of six letters or more. Credentials that "
+      "are written out in a URL are saved and shown as `***`. Numbers are saved as numbers.\n");
   bool in_table = false;
   for (const SchemaLine& line : experiment_lines(defaults)) {
     if (line.is_group) {
@@ -109,13 +108,12 @@ void add_config(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   command->footer(
       "A config is a YAML or JSON file, or one that the program carries (`tessera config list`), called by its name: "
-      "pairs/unet, or "
-      "by its last part where that is enough: unet. A file of that name goes first; builtin:NAME is always the built-in one.\n"
+      "pairs/unet, or by its last part where that is enough: unet. A file of that name goes first; builtin:NAME is always the "
+      "built-in one.\n"
       "Values are laid over one another: defaults, then the files of `base:`, then the config itself, then key=value words. A "
       "`recipe:` (`tessera recipe list`) goes last among the bases of the config that names it; recipe=NAME over the config.\n"
       "`base: [a.yaml, b.yaml]` names configs to build on, a later one over an earlier one: files relative to the folder of "
-      "the "
-      "config that names them, or built-in ones: `base: pairs/unet`. Groups are merged key by key, lists are replaced.");
+      "the config that names them, or built-in ones: `base: pairs/unet`. Groups are merged key by key, lists are replaced.");
 
   command->add_subcommand("list", "the configs that the program carries, and what they are")->callback(list_trainings);
 

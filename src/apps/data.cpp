@@ -93,8 +93,7 @@ void add_data(CLI::App& app, int& exit_code) {
     sub->footer(
         "A folder of images and masks needs no settings: what is missing is found by a look at the files and is part of the "
         "command. Exit code 2: the config has to be changed for these files; 1: some samples cannot be used; 0: neither, "
-        "though "
-        "there may be warnings. The kinds of faults are listed in docs/data_check.md.");
+        "though there may be warnings. The kinds of faults are listed in docs/data_check.md.");
     sub->callback([a = arguments, &exit_code] {
       exit_code = check_data({a->config, splits_of(*a), a->json, a->all, a->html, a->manifest});
     });

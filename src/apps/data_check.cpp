@@ -30,6 +30,7 @@
 #include "data/check/range_notes.h"
 #include "data/check/sample_choice.h"
 #include "data/check/shared_images.h"
+#include "data/datasets/class_table.h"
 #include "data/datasets/dataset_factory.h"
 
 namespace tessera {
@@ -49,7 +50,11 @@ Reading read_all(const DataAdvice& advice, const std::vector<Split>& splits, uin
   // Labels that no setting can make sense of, and no class to read them by: nothing more can be said.
   if (!advice.labels.mistake.empty() && advice.config.classes.empty() && !advice.config.labels.binary) return reading;
   std::vector<OpenSplit> open;
-  for (const Split split : splits) open.push_back({split, make_dataset(advice.config, split)});
+  for (const Split split : splits) {
+    open.push_back({split, make_dataset(advice.config, split)});
+    const Dataset &first = *open.front().data, &last = *open.back().data;
+    if (first.size() > 0 && last.size() > 0) check_same_classes(first.classes().names, last.classes().names, name_of(split));
+  }
   announce_data(advice.config, open);
   for (const OpenSplit& split : open) {
     if (reading.surveys.empty()) {

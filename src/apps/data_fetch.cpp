@@ -112,8 +112,7 @@ void add_data_fetch(CLI::App& data) {
   command->add_flag("--keep", arguments->keep, "keep the archives in NAME.fetch");
   command->footer(
       "A call that was stopped, however that happened, is gone on with by the same command. Without a network, put the "
-      "archives "
-      "where the error says; docs/data.md, Fetching, has the form of --from.");
+      "archives where the error says; docs/data.md, Fetching, has the form of --from.");
   command->callback([=] { fetch(*arguments); });
 }
 

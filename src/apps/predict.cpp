@@ -13,6 +13,7 @@
 #include "core/files.h"
 #include "core/load_budget.h"
 #include "core/log.h"
+#include "core/memory_limit.h"
 #include "core/new_file.h"
 #include "core/parallel_map.h"
 #include "core/plural.h"
@@ -159,7 +160,7 @@ int64_t predict(const PredictArguments& arguments, World& world, const std::stri
     }
     return loaded;
   };
-  LoadBudget budget(kBytesAhead);
+  LoadBudget budget(std::min(kBytesAhead, memory_for_reading_ahead(world.spec.local_world_size)));
   ParallelMap<Loaded> loads(static_cast<int64_t>(jobs.size()), threads, 2 * threads, [&](int64_t i) {
     std::error_code unknown;  // a file that is not there is an error of its own, later
     const auto size = static_cast<int64_t>(fs::file_size(jobs[static_cast<size_t>(i)].image, unknown));

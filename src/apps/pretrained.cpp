@@ -44,8 +44,9 @@ void list_pretrained(const PretrainedArguments& arguments) {
 
 // The tensors of a file as a model would be given them, and whose they are.
 void inspect(const PretrainedArguments& arguments) {
-  const LoadedFile file = read_weights(find_weights(arguments.file));
-  const StateDict state = find_state_dict(file);
+  const auto [source, part] = split_part(arguments.file);
+  const LoadedFile file = read_weights(find_weights(source));
+  const StateDict state = find_state_dict(file, part);
   const std::string family = map_keys(state.tensors, {}).family;
   nlohmann::json tensors = nlohmann::json::object();
   int64_t numbers = 0;
@@ -57,14 +58,20 @@ void inspect(const PretrainedArguments& arguments) {
   }
   const std::string place = state.place.empty() ? "its top" : state.place;
   if (arguments.json) {
-    fmt::print("{}\n",
-               json_text({{"format", file.format}, {"layout", family}, {"place", state.place}, {"tensors", tensors}}, 2));
+    fmt::print("{}\n", json_text({{"format", file.format},
+                                  {"layout", family},
+                                  {"place", state.place},
+                                  {"others", state.others},
+                                  {"tensors", tensors}},
+                                 2));
     return;
   }
   for (const auto& [key, global] : file.opaque)
     fmt::print("{:<60} not read: an object of {}\n", printable(key), printable(global));
   fmt::print("{}: {}, layout {}, {} tensors at {} with {} numbers\n", printable(file.name), file.format, family,
              state.tensors.size(), printable(place), numbers);
+  for (const std::string& other : state.others)
+    fmt::print("weights at {} too: {}#{}\n", printable(other), arguments.file, printable(other));
 }
 
 }  // namespace

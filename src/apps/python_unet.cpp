@@ -46,12 +46,13 @@ std::string python_unet(const Experiment& experiment, const ClassTable& classes,
       "{} {} ({}), in plain PyTorch.\n\n"
       "    model = load()\n"
       "    shares = probabilities(model(prepare(image).to(next(model.parameters()).dtype)))\n\"\"\"\n"
-      "import pathlib\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n",
+      "import pathlib\n\nimport numpy\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n",
       kFirstWords, version(), in_docstring(title));
   const auto constant = [&](const char* name, const std::string& value) { text += fmt::format("{} = {}\n", name, value); };
   const auto quoted = [](std::string_view word) { return fmt::format("\"{}\"", word); };
   constant("CLASSES", python_list(classes.names));
   constant("LOGITS", std::to_string(logit_channels(experiment.loss, classes.size())));
+  constant("OVERLAP", (classes.multi_label ? "True" : "False") + std::string("  # whether a pixel may be of several classes"));
   constant("IN_CHANNELS", std::to_string(experiment.data.channels));
   constant("CHANNELS", python_list(unet.channels) + "  # per height, top first");
   constant("CONVS", python_list(convs_per_height(unet)) + "  # the last: of the bottleneck");
@@ -64,6 +65,7 @@ std::string python_unet(const Experiment& experiment, const ClassTable& classes,
   constant("DROPOUT", fmt::format("{}", unet.dropout));
   constant("NORMALIZE", quoted(name_of(normalize.mode)));
   constant("MEAN, STD", python_list(normalize.mean) + ", " + python_list(normalize.std));
+  constant("LOW, HIGH", python_list(normalize.low_value) + ", " + python_list(normalize.high_value));
   return text + std::string(find_embedded(python_modules(), "unet_module.py")->content);
 }
 

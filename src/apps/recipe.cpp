@@ -6,6 +6,8 @@
 
 #include "apps/auto_config.h"
 #include "apps/command.h"
+#include "apps/output_file.h"
+#include "apps/train_command.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/printable.h"
@@ -33,6 +35,29 @@ std::map<std::string, std::string> values_by_key(const Node& config) {
 std::string place_and_reason(const Origin& origin) {
   const std::string reason = comment_at(origin);
   return reason.empty() ? origin.text() : reason;
+}
+
+struct AutoArguments {
+  ConfigArguments config;
+  std::string output;
+  bool overwrite = false;
+  double minutes = 60;
+};
+
+// A config is edited by hand once it is there, and it may be the very one that is read: nobody wants it replaced unasked.
+void write_auto_config(const AutoArguments& arguments) {
+  const std::string& file = arguments.output;
+  if (!file.empty()) check_output_file(file);
+  std::error_code error;
+  if (!file.empty() && !arguments.overwrite && !is_stream(file) && std::filesystem::exists(file, error))
+    fail_usage("{} is there already; name another file, or add --overwrite to replace it", printable(file));
+  const std::string text = make_auto_config(arguments.config, arguments.minutes).text;
+  if (file.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_file(file, text);
+    fmt::print("{}: train with `tessera train {}`\n", printable(file), shell_word(printable(file)));
+  }
 }
 
 // What the recipe changes in the experiment, key by key in the order of the schema.
@@ -79,27 +104,18 @@ void add_recipe(CLI::App& app, int& exit_code) {
   command->require_subcommand(1);
   command->footer(
       "A recipe says how long and how to train: length, the shape of the rate, averaged weights, sharpness-aware steps, "
-      "mixing, "
-      "loss. It says nothing of data, model, batch and learning rate, so it goes over any config: `tessera train CONFIG "
-      "recipe=medium`, or `recipe: medium` in the config. docs/recipes.md.");
+      "mixing, loss. It says nothing of data, model, batch and learning rate, so it goes over any config: `tessera train "
+      "CONFIG recipe=medium`, or `recipe: medium` in the config. docs/recipes.md.");
   command->add_subcommand("list", "the recipes that the program carries")->callback(list_recipes);
-  auto made = std::make_shared<ConfigArguments>();
-  auto output = std::make_shared<std::string>();
-  auto minutes = std::make_shared<double>(60);
+  auto made = std::make_shared<AutoArguments>();
   CLI::App* automatic = command->add_subcommand(
       "auto", "look at a folder of images and at this device, and write a config for them, each choice with its reason");
-  made->add_to(*automatic);
-  automatic->add_option("-o,--output", *output, "the config's file; default: it is printed")->option_text("FILE");
-  automatic->add_option("--minutes", *minutes, "that training may take on this device (60)")->check(above_zero());
-  automatic->callback([=] {
-    const std::string text = make_auto_config(*made, *minutes).text;
-    if (output->empty()) {
-      fmt::print("{}", text);
-    } else {
-      write_file(*output, text);
-      fmt::print("{}: train with `tessera train {}`\n", printable(*output), printable(*output));
-    }
-  });
+  made->config.add_to(*automatic);
+  automatic->add_option("-o,--output", made->output, "the config's file, a new one; default: it is printed")
+      ->option_text("FILE");
+  automatic->add_flag("--overwrite", made->overwrite, "replace the config's file where it is there");
+  automatic->add_option("--minutes", made->minutes, "that training may take on this device (60)")->check(above_zero());
+  automatic->callback([=] { write_auto_config(*made); });
 
   auto shown = std::make_shared<ConfigArguments>();
   CLI::App* show = command->add_subcommand("show", "print what a recipe changes in a config (or in the defaults), and why");

@@ -65,13 +65,24 @@ def load(path=pathlib.Path(__file__).with_suffix(".pth")):
 
 
 def prepare(image, largest=255):
-    """An image (H, W, C) whose values go up to `largest` (65535 for 16 bits, 1 for floats) as the model's input."""
-    if NORMALIZE != "fixed":
+    """An image (H, W, C), or (H, W) where it is grey, as the model's input. `largest` counts where NORMALIZE is "fixed": it is what the values go up to
+    (65535 for 16 bits, 1 for floats); otherwise they are taken as the file has them."""
+    x = torch.from_numpy(numpy.asarray(image, dtype=numpy.float64))
+    x = x if x.ndim == 3 else x[:, :, None]
+    mean, std, low, high = (torch.tensor(values, dtype=torch.float64) for values in (MEAN, STD, LOW, HIGH))
+    if NORMALIZE == "fixed":
+        x = (x / largest - mean) / std
+    elif NORMALIZE == "range":
+        x = ((x - low) / (high - low) - mean) / std
+    elif NORMALIZE == "per_image":
+        x = (x - x.mean()) / x.std()
+    else:
         raise ValueError(f"this model's images are normalised by data.normalize.mode={NORMALIZE}: do so, and call the model")
-    x = (torch.as_tensor(image, dtype=torch.float64) / largest - torch.tensor(MEAN)) / torch.tensor(STD)
     return x.permute(2, 0, 1)[None]
 
 
 def probabilities(logits):
-    """(N, classes, H, W); a single logit is that of the second class."""
+    """(N, classes, H, W); a single logit is that of the second class, and classes that overlap have a probability each."""
+    if OVERLAP:
+        return logits.sigmoid()
     return logits.softmax(1) if LOGITS > 1 else torch.cat([1 - logits.sigmoid(), logits.sigmoid()], 1)

@@ -97,8 +97,7 @@ void check_normalize(const NormalizeConfig& c, int64_t channels) {
   if (!fits(c.low_value) || !fits(c.high_value)) {
     fail_usage(
         "data.normalize.mode=range has {} low_value and {} high_value; expected one of each{} (data.channels is {}): the "
-        "values "
-        "of the files that become 0 and 1. data.normalize.mode=auto finds them",
+        "values of the files that become 0 and 1. data.normalize.mode=auto finds them",
         c.low_value.size(), c.high_value.size(), channels == 1 ? "" : fmt::format(", or {}", channels), channels);
   }
   for (size_t k = 0; k < std::max(c.low_value.size(), c.high_value.size()); ++k) {

@@ -170,8 +170,7 @@ void apply_words(Node& config, const std::vector<std::string>& all_words, const 
     if (named->name == kAuto && made == nullptr)
       fail_usage(
           "{}: recipe=auto is made for one's data and device by `tessera train` (on its command line) and by `tessera recipe "
-          "auto`, "
-          "which writes a config",
+          "auto`, which writes a config",
           named->origin.text());
     Node values = named->name == kAuto ? *made : values_of(*named, plain);
     set_layer(values, named->origin.layer - 1);  // Note [Layers]

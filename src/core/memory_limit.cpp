@@ -103,4 +103,9 @@ int64_t memory_limit() {
   return least;
 }
 
+int64_t memory_for_reading_ahead(int ranks) {
+  constexpr int64_t kShare = 8;  // one part of so many
+  return memory_limit() / kShare / std::max(1, ranks);
+}
+
 }  // namespace tessera

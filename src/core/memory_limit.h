@@ -10,6 +10,9 @@ namespace tessera {
 // `ulimit -v`, whichever is least.
 int64_t memory_limit();
 
+// Of them, those for what is read ahead of its use, where each of so many ranks on this host reads ahead.
+int64_t memory_for_reading_ahead(int ranks);
+
 // The least limit of a control group and those above it. root: where control groups are mounted; groups: the text of
 // /proc/self/cgroup. INT64_MAX where there is none.
 int64_t group_memory_limit(const std::filesystem::path& root, const std::string& groups);

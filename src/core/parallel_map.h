@@ -6,9 +6,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "core/start_threads.h"
 
 namespace tessera {
 
@@ -19,13 +20,7 @@ class ParallelMap {
  public:
   ParallelMap(int64_t count, int threads, int64_t ahead, std::function<T(int64_t)> make)
       : count_(count), ahead_(ahead), make_(std::move(make)) {
-    for (int i = 0; i < std::max(1, threads); ++i) {
-      try {
-        workers_.emplace_back([this] { work(); });
-      } catch (const std::system_error&) {
-        return;
-      }
-    }
+    start_threads(workers_, std::max(1, threads), [this] { work(); });
   }
   ~ParallelMap() {
     {

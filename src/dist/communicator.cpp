@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <future>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "core/error.h"
@@ -182,12 +183,7 @@ void Communicator::receive(at::Tensor tensor, int from) {
   finish(begun([&] { return backend_->recv(in, from, kTag); }));
 }
 
-void Communicator::abort() {
-  backend_->abort();
-}
-
-void Communicator::close(bool abort) {
-  if (abort) backend_->abort();
+void Communicator::close() {
   backend_.reset();
 }
 
@@ -197,6 +193,13 @@ void Communicator::reopen(c10::intrusive_ptr<c10d::Backend> backend) {
 
 void Communicator::barrier() {
   if (!alone()) finish(backend_->barrier());
+}
+
+void abort_together(const std::vector<Communicator*>& groups) {
+  std::vector<std::future<void>> aborts;
+  for (Communicator* group : groups)
+    aborts.push_back(std::async(std::launch::async, [backend = group->backend_] { backend->abort(); }));
+  for (std::future<void>& abort : aborts) abort.get();
 }
 
 }  // namespace tessera

@@ -75,19 +75,21 @@ class Communicator {
 
   void barrier();
 
-  // Ends what a GPU is at, and what is begun from then on is PeerLost. Of a backend for GPUs; may be called on another thread.
-  void abort();
-
-  // Ends what is under way, which whoever waits for this rank in it learns as PeerLost; then goes on with new connections.
-  // abort: what a GPU is at would not end by itself.
-  void close(bool abort);
+  // Ends what is under way, which whoever waits for this rank in it learns as PeerLost; then goes on with new connections. What
+  // a GPU is at does not end by itself: abort_together goes before.
+  void close();
   void reopen(c10::intrusive_ptr<c10d::Backend> backend);
 
  private:
+  friend void abort_together(const std::vector<Communicator*>& groups);
   void reduce(at::Tensor tensor, bool max);
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   int rank_ = 0, size_ = 1;
 };
+
+// Ends what a GPU is at in these groups of a device, and what is begun in them from then on is PeerLost. Any thread may call
+// it, twice too. All at once: an abort waits for the device, where a collective of one group may stand behind one of another.
+void abort_together(const std::vector<Communicator*>& groups);
 
 }  // namespace tessera

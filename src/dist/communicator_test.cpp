@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <latch>
+#include <thread>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
 #include "core/error.h"
 #include "dist/adasum.h"
 #include "dist/thread_ranks.h"
@@ -30,6 +34,27 @@ TEST(Communicator, CollectivesOverThreeRanks) {
               expected);
     world.control.barrier();
   });
+}
+
+// Its abort waits for that of another group, as on a GPU where a collective of one stands behind one of the other.
+class WaitsForTheOther : public c10d::Backend {
+ public:
+  explicit WaitsForTheOther(std::latch& both) : Backend(0, 2), both_(both) {}
+  void abort() override {
+    both_.count_down();
+    for (int i = 0; i < 5000 && !both_.try_wait(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(both_.try_wait());
+  }
+
+ private:
+  std::latch& both_;
+};
+
+TEST(Communicator, AbortsOfAllGroupsBeginBeforeOneIsWaitedFor) {
+  std::latch both(2);
+  const auto group = [&] { return Communicator(c10::make_intrusive<WaitsForTheOther>(both), 0, 2); };
+  Communicator gradients = group(), norms = group();
+  abort_together({&gradients, &norms});
 }
 
 // One rank cannot go on; another is in a collective of the whole world, a third in one that is under way.

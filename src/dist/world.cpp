@@ -20,8 +20,10 @@ BackendFactory nccl = nullptr;
 const bool flight_recorder_off = setenv("TORCH_FR_BUFFER_SIZE", "0", 1) == 0;
 
 // The watchdog of connections between GPUs that finds an error sleeps four times as long, for the ranks to write that table
-// down, and then ends the process. What is left is time to find the word of a rank that gave up: Note [Meeting again].
+// down, and then ends the process. What is left is time to find the word of a rank that gave up: Note [Meeting again]. It would
+// also ask every rank to write, and their connections could then be closed eight minutes later only.
 const bool watchdog_is_quick = setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "1000", 0) == 0;
+const bool nothing_is_written = setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 0) == 0;
 
 c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const RankSpec& spec,
                                             std::chrono::milliseconds timeout) {
@@ -69,8 +71,7 @@ bool World::wants_to_meet_again() const {
 void World::watch() {
   watch_ = std::make_unique<MeetingWatch>([store = store_, key = again_key()] { return store->check({key}); },
                                           [this] {
-                                            norms.abort();
-                                            gradients.abort();
+                                            abort_together({&gradients, &norms});
                                           });
 }
 
@@ -86,9 +87,10 @@ void World::connect(at::Device device) {
 void World::leave() {
   store_->set(again_key(), std::vector<uint8_t>{1});
   watch_.reset();
-  control.close(/*abort=*/false);
-  norms.close(/*abort=*/cuda_);
-  gradients.close(/*abort=*/cuda_);
+  control.close();
+  if (cuda_) abort_together({&gradients, &norms});
+  norms.close();
+  gradients.close();
 }
 
 void World::meet_again() {

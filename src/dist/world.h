@@ -36,6 +36,7 @@ struct World {
   //   On a GPU a collective is work like any other. Its connection comes with its first collective, which waits for all ranks
   // without an end: so it is made beforehand. And whoever waits for the device waits for the other ranks too, also to give
   // memory back: so each rank has a thread that looks for the word (MeetingWatch), and leaving comes before giving back.
+  // Aborting waits for the device as well: so the connections of a device are aborted together.
 
   // Collective, before the first step: makes the connections between GPUs.
   void connect(at::Device device);

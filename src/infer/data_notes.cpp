@@ -14,8 +14,7 @@ std::string repeated_images(int64_t images, int64_t batch_size) {
   const int64_t least = batch_size / images, most = (batch_size + images - 1) / images;
   return fmt::format(
       "train.batch_size={} is more than the {} {}: each comes {} times in a batch, augmented anew each time, and an epoch is "
-      "one "
-      "step",
+      "one step",
       batch_size, images, plural(images, "training image"),
       least == most ? fmt::format("{}", least) : fmt::format("{} or {}", least, most));
 }
@@ -43,8 +42,7 @@ std::string unmeasured_classes(const IouReport& report, const ClassTable& classe
   if (unseen.empty() || unseen.size() == report.classes.size()) return "";
   return fmt::format(
       "{} of {} classes have no labelled pixel in the images measured: {}. What is measured says nothing of them; `tessera "
-      "data "
-      "check` shows what is in the masks",
+      "data check` shows what is in the masks",
       unseen.size(), report.classes.size(), name_list(unseen));
 }
 
@@ -56,8 +54,7 @@ std::string LabelWatch::look(const Batch& batch) {
   } else if (--batches_ == 0) {
     return fmt::format(
         "not one pixel of the first {} training samples is labelled, so nothing is learned from them; `tessera data check` "
-        "shows "
-        "what is in the masks, data.labels says what their values mean",
+        "shows what is in the masks, data.labels says what their values mean",
         samples_);
   }
   return "";

@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <mutex>
 #include <new>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "support/samples.h"
 #include "support/tiny_experiment.h"
@@ -120,6 +123,25 @@ TEST_F(EvalGroupsTest, ASampleThatFindsNoMemoryIsLoadedAgainAfterTheGroupBeforeI
   }
   EXPECT_EQ(found, (Groups{{0, 1}, {2, 3}, {4, 5, 6}}));
   EXPECT_EQ(all.num_bad(), 0);
+}
+
+TEST_F(EvalGroupsTest, NoMoreAreHeldThanThereIsMemoryFor) {
+  constexpr int64_t kSample = 4 * 6 * (3 + 2);
+  constexpr int64_t kHeld = 2 + 2 + 1 + 2;  // handed out, gathered, the first that does not go with those, waiting
+  data->sizes.assign(40, Size{4, 6});
+  data->sizes[20] = {40, 60};  // more than all that there may be
+  std::atomic<int64_t> handed_out = 0;
+  data->on_get = [&](int64_t index) { EXPECT_LE(index, handed_out + kHeld); };
+  EvalGroups all = groups({.block = 8, .threads = 4, .max_bytes = 2 * kSample + kSample / 2});
+  std::vector<int64_t> sizes, expected(10, 2);
+  while (const auto group = all.next()) {
+    sizes.push_back(group->images.size());
+    handed_out += group->images.size();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  expected.insert(expected.end(), {1, 2, 1});  // the large one, and what is left of its block
+  expected.resize(21, 2);
+  EXPECT_EQ(sizes, expected);
 }
 
 // The limit comes into force when the last sample is loaded: there is room for two images beside those, not for four. The

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/cpu_budget.h"
+#include "core/memory_limit.h"
 #include "infer/eval_groups.h"
 #include "infer/overlapped_counter.h"
 #include "infer/precision.h"
@@ -35,12 +36,13 @@ EvalResult Evaluator::run(const Predictor& predictor, const std::function<void(i
     groups.reset();
     shared.emplace(world_, predictor, samples_.size(), block_);
     counter.emplace(counting_, predictor.device());
-    groups.emplace(
-        samples_, own_, quarantine_,
-        EvalGroupOptions{
-            .block = block_, .threads = threads_, .device = predictor.device(), .on_sample = progress, .before_reload = [&] {
-              counter->wait();
-            }});
+    groups.emplace(samples_, own_, quarantine_,
+                   EvalGroupOptions{.block = block_,
+                                    .threads = threads_,
+                                    .max_bytes = memory_for_reading_ahead(world_.spec.local_world_size),
+                                    .device = predictor.device(),
+                                    .on_sample = progress,
+                                    .before_reload = [&] { counter->wait(); }});
     while (auto group = groups->next()) {
       if (shared->takes(*group)) continue;
       counter->add(std::move(group->truths), predictor.class_maps(group->images));

@@ -1,8 +1,12 @@
 #include "infer/pretrained.h"
 
+#include <fmt/ranges.h>
 #include <torch/types.h>
 
+#include <algorithm>
+
 #include "core/files.h"
+#include "core/log.h"
 #include "infer/checkpoint/checkpoint_store.h"
 #include "infer/checkpoint/model_state.h"
 #include "infer/trained_model.h"
@@ -38,23 +42,52 @@ std::optional<fs::path> named_checkpoint(const fs::path& given) {
   return is_one ? std::optional(resolve_checkpoint(given)) : std::nullopt;
 }
 
-NamedTensors weights_of(const fs::path& checkpoint) {
-  return weights_to_use(read_checkpoint(checkpoint, /*with_optimizer=*/false), trained_experiment(checkpoint, {}));
+// The head of a run for as many classes is taken as it is, and its channels mean what they meant there.
+void warn_of_other_classes(const std::vector<std::string>& theirs, const std::vector<std::string>& ours, const fs::path& run) {
+  if (ours.empty() || theirs.size() != ours.size() || theirs == ours) return;
+  const size_t at = static_cast<size_t>(std::mismatch(theirs.begin(), theirs.end(), ours.begin()).first - theirs.begin());
+  log_warn(
+      "{} was trained on other classes than the data has ({} is '{}' there, '{}' here), in the same number: its head is taken "
+      "with them. Give data.classes the run's names and order where they are the same classes",
+      run.string(), at, theirs[at], ours[at]);
+}
+
+NamedTensors weights_of(const fs::path& run, const PretrainedUse& use) {
+  const Checkpoint checkpoint = read_checkpoint(run, /*with_optimizer=*/false);
+  warn_of_other_classes(checkpoint.classes.names, use.classes, run);
+  const bool raw = use.weights == EvalWeights::kRaw;
+  return weights_to_use(
+      checkpoint, trained_experiment(run, raw ? std::vector<std::string>{"eval.weights=raw"} : std::vector<std::string>{}));
+}
+
+// The weights of a file, those of a part of it where `part` names one. Which of several were taken is said: averaged weights
+// measure otherwise than those that they are the average of.
+NamedTensors weights_of(const fs::path& file, const std::string& part) {
+  StateDict found = find_state_dict(read_weights(file), part);
+  if (!found.others.empty())
+    log_warn("{} holds weights at {} too; taken are those at {}. To take others: model.pretrained={}#{}", file.string(),
+             fmt::join(found.others, ", "), found.place.empty() ? "its top" : found.place, file.string(), found.others.front());
+  return std::move(found.tensors);
 }
 
 }  // namespace
 
-MatchReport load_pretrained(SegmentationModel& model, const ModelConfig& config) {
-  const auto checkpoint = named_checkpoint(config.pretrained);
-  const fs::path file = checkpoint ? *checkpoint : find_weights(config.pretrained);
+MatchReport load_pretrained(SegmentationModel& model, const ModelConfig& config, const PretrainedUse& use) {
+  const auto [source, part] = split_part(config.pretrained);
+  const auto checkpoint = named_checkpoint(source);
+  const fs::path file = checkpoint ? *checkpoint : find_weights(source);
   const at::NoGradGuard no_grad;
   const NamedTensors ours = model_state(model);
   std::vector<std::string> names;
   for (const auto& entry : ours) names.push_back(entry.first);
-  const MappedKeys mapped = map_keys(checkpoint ? weights_of(*checkpoint) : find_state_dict(read_weights(file)).tensors, names);
+  const MappedKeys mapped = map_keys(checkpoint ? weights_of(*checkpoint, use) : weights_of(file, part), names);
   MatchOptions options;
   options.allow_missing = config.allow_missing;
   options.head_prefixes = model.head_prefixes();
+  if (config.name == "upernet_vit") {  // a bare ViT has none of the pyramid on it, which has no use for the last norm
+    options.head_prefixes.emplace_back("backbone.up");
+    options.unneeded.emplace_back("backbone.vit.norm.");
+  }
   describe_positions(config, ours, options);
   return match_weights(ours, mapped.tensors, options, file.string() + " (" + mapped.family + ")");
 }

@@ -56,6 +56,16 @@ TEST_F(Pretrained, SegmenterThroughMmsegsLayoutIsTheSameFunction) {
   }
 }
 
+// The pyramid on it starts fresh, its last norm is of no use, and both are said in the table.
+TEST_F(Pretrained, ABareViTStartsAnUperNet) {
+  const Experiment segmenter = small_model("segmenter", {"model.segmenter.layers=4"}), upernet = small_model("upernet_vit");
+  const ModelPtr model = start(make_model(segmenter.model, {3, kClasses}, 3), WeightLayout::kTimm, upernet);
+  const ModelPtr fresh = make_model(upernet.model, {3, kClasses}, 99);
+  const auto weights = model->named_parameters(), before = fresh->named_parameters();
+  EXPECT_FALSE(at::equal(weights["backbone.vit.blocks.0.attn.qkv.weight"], before["backbone.vit.blocks.0.attn.qkv.weight"]));
+  EXPECT_TRUE(at::equal(weights["backbone.up4.0.weight"], before["backbone.up4.0.weight"]));
+}
+
 // What a DeepLabV3+ file of mmsegmentation met while our default bottleneck was another: it must not start a run half trained.
 TEST_F(Pretrained, HeadOfOtherConvolutionsForAsManyClassesIsRefused) {
   const Experiment plain = small_model("deeplabv3plus");

@@ -7,6 +7,7 @@
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "data/check/data_look.h"
 #include "data/check/range_notes.h"
@@ -30,8 +31,7 @@ void say_decided(const RunImages& images, size_t looked_at) {
   if (decided.mode == NormalizeMode::kRange) {
     log_info(
         "data.normalize.mode=auto: range, low_value [{:g}] to high_value [{:g}] become 0 to 1 (0.5 % and 99.5 % of the values "
-        "of "
-        "{} {} images)",
+        "of {} {} images)",
         fmt::join(decided.low_value, ", "), fmt::join(decided.high_value, ", "), looked_at, images.facts.depth);
   } else if (images.facts.known() && images.facts.depth != "8-bit") {
     log_info("data.normalize.mode=auto: fixed, as {}",
@@ -80,7 +80,8 @@ RunImages images_of_run(const Experiment& experiment, const Dataset& train, cons
     }
   }
   if (world.alone()) return images;
-  const nlohmann::json message = nlohmann::json::parse(world.control.gather_text(to_message(images, mistake).dump()).front());
+  const nlohmann::json message =
+      nlohmann::json::parse(world.control.gather_text(json_text(to_message(images, mistake))).front());
   if (const auto text = message.at("mistake").get<std::string>(); !text.empty()) fail_usage("{}", text);
   images.normalize.mode = static_cast<NormalizeMode>(message.at("mode").get<int>());
   images.normalize.low_value = message.at("low_value").get<std::vector<double>>();

@@ -32,8 +32,7 @@ Experiment experiment_of(const std::string& yaml, const std::filesystem::path& f
     if (secret.missing.empty() || secret.key == "model.pretrained") continue;
     fail_usage(
         "{}: {} is '{}' and the environment variable {} is not set; a run keeps the names of secret variables, not their "
-        "values: "
-        "export {}=..., or set {}=...",
+        "values: export {}=..., or set {}=...",
         (folder / "config.yaml").string(), secret.key, secret.written, secret.missing, secret.missing, secret.key);
   }
   return experiment;
@@ -77,16 +76,22 @@ bool is_auxiliary(const std::string& name) {
 }
 
 void refuse_random_weights(const MatchReport& report, const std::string& file, int num_classes) {
-  std::vector<std::string> random;
+  std::vector<std::string> random, strange;
   for (const MatchRow& row : report.rows) {
     const bool fresh = row.status == MatchStatus::kReinitialised || row.status == MatchStatus::kMissing;
     if (fresh && !is_auxiliary(row.name)) random.push_back(row.name + " (" + row.note + ")");
+    if (row.within && !is_auxiliary(row.name)) strange.push_back(row.name);
   }
   TSR_CHECK(
       random.empty(),
       "{}: {} of the model's tensors are not in it or of another shape, so the model would be random there: {}; the config "
       "is for {} classes. Set the model and data.classes as they were when the file was made, or train with it first",
       file, random.size(), name_list(random), num_classes);
+  TSR_CHECK(
+      strange.empty(),
+      "{}: {} of its tensors have no place in the model, which would compute something else without them: {}; set the model "
+      "as it was when the file was made",
+      file, strange.size(), name_list(strange));
 }
 
 }  // namespace
@@ -103,7 +108,8 @@ TrainedModel load_configured(const std::filesystem::path& config, const std::vec
                   "model.num_classes is {}, but the data has {} classes; leave it at 0 to follow the data",
                   experiment.model.num_classes, classes.size());
   ModelPtr model = make_empty(experiment, classes.size(), device);
-  refuse_random_weights(load_pretrained(*model, experiment.model), given, classes.size());
+  refuse_random_weights(load_pretrained(*model, experiment.model, {classes.names, experiment.eval.weights}), given,
+                        classes.size());
   make_ready(experiment, *model);
   const std::filesystem::path file = mask_urls(given);
   return {file, experiment, std::move(classes), {}, {}, std::nullopt, false, model, device};

@@ -71,6 +71,19 @@ TEST_F(Configured, NothingRandomIsApplied) {
   EXPECT_CONTAINS(message_of<UsageError>([&] { load(e, {"model.pretrained="}); }), "which weights?");
 }
 
+// A decoder with attention in it gives all that ours has, and would be measured without the attention.
+TEST_F(Configured, AFileOfAModelWithMoreInItIsRefused) {
+  const Experiment e = small_model("pspnet");
+  NamedTensors tensors = model_state(*write(e, 4, WeightLayout::kMmseg));
+  for (const char* name : {"decode_head.attention.weight", "backbone.layer1.0.se.fc1.weight"}) {
+    NamedTensors more = tensors;
+    more.emplace_back(name, at::zeros({1}));
+    write_file(file_, encode_safetensors(more));
+    for (const char* allow : {"model.allow_missing=false", "model.allow_missing=true"})
+      EXPECT_CONTAINS(message_of([&] { load(e, {allow}); }), name);
+  }
+}
+
 TEST_F(Configured, AFileInPlaceOfARunSaysTheWay) {
   write(small_model("unet"), 4, WeightLayout::kTessera);
   EXPECT_CONTAINS(message_of<UsageError>([&] { load_trained(file_, {}); }),

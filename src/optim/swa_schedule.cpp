@@ -21,8 +21,7 @@ std::string swa_warning(const SwaConfig& config, const Progress& run) {
   if (!config.enabled() || swa_at(config, {run.total - 1, run.total, run.steps_per_epoch}).runs) return "";
   return fmt::format(
       "train.swa: it begins at step {} and takes the weights every {} steps, but the run ends at step {}: there will be no "
-      "average. "
-      "Set train.swa.start or train.swa.update_interval lower",
+      "average. Set train.swa.start or train.swa.update_interval lower",
       config.start.steps(run.steps_per_epoch, run.total), config.update_interval.steps(run.steps_per_epoch, run.total),
       run.total);
 }

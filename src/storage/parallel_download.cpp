@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/new_file.h"
 #include "core/progress_bar.h"
+#include "core/start_threads.h"
 #include "storage/http_client.h"
 #include "storage/part_list.h"
 #include "storage/write_at.h"
@@ -200,18 +201,18 @@ Downloaded download_in_parts(const std::string& url, const fs::path& partial, Ac
     TSR_CHECK(::ftruncate(file.get(), found.total) == 0, "cannot write {}: {}", partial.string(), std::strerror(errno));
     Work work{client,      url,   found.mark,         partial, parts, file, {"download", found.total >> 20},
               found.total, there, options.connections};
-    std::vector<std::thread> connections;
-    for (int i = 0; i < options.connections; ++i) {
-      connections.emplace_back([&] {
-        try {
-          for (std::optional<int64_t> part; !work.stop && (part = parts.take());) {
-            if (!fetch_part(work, *part)) return;
-          }
-        } catch (const std::exception& error) {
-          work.fail_with(error.what(), true);
+    const auto fetch_parts = [&] {
+      try {
+        for (std::optional<int64_t> part; !work.stop && (part = parts.take());) {
+          if (!fetch_part(work, *part)) return;
         }
-      });
-    }
+      } catch (const std::exception& error) {
+        work.fail_with(error.what(), true);
+      }
+    };
+    std::vector<std::thread> connections;
+    start_threads(connections, options.connections - 1, fetch_parts);
+    fetch_parts();
     for (std::thread& connection : connections) connection.join();
     if (parts.bytes_there() < found.total && work.reason.empty()) work.reason = work.given_up;
     if (work.reason.empty()) return {found.total, there > 0};

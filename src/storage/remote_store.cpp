@@ -6,6 +6,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/start_threads.h"
 #include "storage/cache_folder.h"
 #include "storage/content_hash.h"
 #include "storage/object_fetch.h"
@@ -153,7 +154,7 @@ CachedObject RemoteStore::fetch_locked(const std::string& name, const std::strin
 void RemoteStore::will_need(const std::vector<std::string>& names) {
   {
     const std::lock_guard lock(mutex_);
-    while (static_cast<int64_t>(workers_.size()) < parallel_) workers_.emplace_back([this] { work(); });
+    start_threads(workers_, parallel_, [this] { work(); });
     for (const std::string& name : names) {
       const bool known = ahead_.count(name) > 0 || under_way_.count(name) > 0 ||
                          std::find(wanted_.begin(), wanted_.end(), name) != wanted_.end();

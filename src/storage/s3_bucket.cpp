@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kPart = size_t{16} << 20, kMostParts = 10'000;  // the latter as S3 allows
+constexpr size_t kPartSize = size_t{16} << 20, kMostParts = 10'000;  // the latter as S3 allows
 constexpr int kMostPages = 100'000;                              // of a list: 10^8 names
 
 std::string bucket_url(const Place& place, const BucketSettings& settings) {
@@ -111,7 +111,7 @@ void S3Bucket::remove(const std::string& name) {
 }
 
 void S3Bucket::put(const std::string& name, std::span<const uint8_t> content) {
-  if (content.size() > kPart) return put_parts(name, content);
+  if (content.size() > kPartSize) return put_parts(name, content);
   HttpRequest request = this->request(name);
   request.method = "PUT";
   request.body = content;
@@ -126,7 +126,7 @@ void S3Bucket::put_parts(const std::string& name, std::span<const uint8_t> conte
   };
   const std::string id = percent_encoded(parse_upload_id(ask("POST", "uploads=", {}).body), /*keep_slashes=*/false);
   try {
-    const size_t size = std::max(kPart, content.size() / kMostParts + 1);
+    const size_t size = std::max(kPartSize, content.size() / kMostParts + 1);
     std::vector<std::string> etags;
     for (size_t at = 0; at < content.size(); at += size) {
       const auto part = content.subspan(at, std::min(size, content.size() - at));

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/new_file.h"
+#include "core/start_threads.h"
 #include "storage/cache_folder.h"
 #include "storage/s3_bucket.h"
 
@@ -54,7 +55,8 @@ void SentFolder::send() {
     }
   };
   std::vector<std::thread> connections;
-  for (size_t i = 0; i < std::min<size_t>(kConnections, files.size()); ++i) connections.emplace_back(work);
+  start_threads(connections, std::min<int64_t>(kConnections, std::ssize(files)) - 1, work);
+  work();
   for (std::thread& connection : connections) connection.join();
   TSR_CHECK(!failed, "{}; all results are in {}", reason, folder_.string());
   std::error_code error;

@@ -1,9 +1,13 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "config/schema.h"
 
 namespace tessera {
 
@@ -22,6 +26,10 @@ struct Objective {
 // waiting -> running -> complete, stopped (by the scheduler: it was not good enough) or failed. A paused trial is one that the
 // scheduler may let go on.
 enum class TrialState { kWaiting, kRunning, kPaused, kComplete, kStopped, kFailed };
+template <>
+struct EnumNames<TrialState> {
+  static constexpr std::array<std::string_view, 6> names = {"waiting", "running", "paused", "complete", "stopped", "failed"};
+};
 
 constexpr bool is_finished(TrialState state) {
   return state == TrialState::kComplete || state == TrialState::kStopped || state == TrialState::kFailed;

@@ -6,6 +6,7 @@
 
 #include "core/cpu_budget.h"
 #include "core/error.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/name_list.h"
 #include "core/plural.h"
@@ -55,7 +56,7 @@ std::vector<double> chances_of_run(const DataConfig& config, const Dataset& trai
   }
   if (world.alone()) return chances;
   const nlohmann::json said = {{"chances", chances}, {"mistake", mistake}};
-  const nlohmann::json told = nlohmann::json::parse(world.control.gather_text(said.dump()).front());
+  const nlohmann::json told = nlohmann::json::parse(world.control.gather_text(json_text(said)).front());
   if (const auto text = told.at("mistake").get<std::string>(); !text.empty()) fail_usage("{}", text);
   return told.at("chances").get<std::vector<double>>();  // numbers are written with all their digits
 }

@@ -45,6 +45,24 @@ TEST(BalancedSampling, TheFirstRankCountsForAllToTheBit) {
   EXPECT_TRUE(chances_of_run(DataConfig(), Untouched(), labels, alone).empty());
 }
 
+// Names of files need not be UTF-8, and a rank that cannot tell the others leaves them waiting.
+TEST(BalancedSampling, MistakesOfAnyBytesReachAllRanks) {
+  struct Unreadable : FixedDataset {
+    Unreadable() : FixedDataset({row_sample("x", {0}, {0})}) {}
+    Sample get(int64_t) const override { fail("cannot read gr\xFC\xDF.png"); }
+  };
+  DataConfig config;
+  config.sampler = SamplerKind::kBalanced;
+  int refused = 0;
+  std::mutex mutex;
+  run_on_threads(2, false, std::chrono::seconds(20), [&](World& world) {
+    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, Unreadable(), world); });
+    const std::lock_guard lock(mutex);
+    refused += said.find("cannot read gr") != std::string::npos ? 1 : 0;
+  });
+  EXPECT_EQ(refused, 2);
+}
+
 TEST(BalancedSampling, MistakesReachAllRanks) {
   DataConfig config;
   config.sampler = SamplerKind::kBalanced;

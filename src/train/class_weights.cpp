@@ -8,6 +8,7 @@
 
 #include "core/cpu_budget.h"
 #include "core/files.h"
+#include "core/json_text.h"
 #include "core/log.h"
 #include "core/plural.h"
 #include "data/check/class_frequencies.h"
@@ -100,7 +101,7 @@ void find_class_weights(Experiment& experiment, const Dataset& train, LabelCount
     }
   };
   if (message.is_array()) all_terms([&](ClassWeights& weights) { message.push_back(weights.values()); });
-  const nlohmann::json told = nlohmann::json::parse(world.control.gather_text(message.dump()).front());
+  const nlohmann::json told = nlohmann::json::parse(world.control.gather_text(json_text(message)).front());
   TSR_CHECK(told.is_array(), "{}", told.get<std::string>());
   size_t next = 0;
   all_terms([&](ClassWeights& weights) { numbers_of(*weights.method) = told.at(next++).get<std::vector<double>>(); });

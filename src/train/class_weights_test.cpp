@@ -51,7 +51,7 @@ TEST(ClassWeightsOfARun, AreFoundForEveryTermThatAsks) {
   const auto data = two_images();
   LabelCounts labels;
   find_class_weights(e, *data, labels, folder.path(), false, alone);
-  const ClassFrequencies counts = count_frequencies(*data, 1);
+  const ClassFrequencies counts = frequencies_of(count_sample_classes(*data, 1), 3);
   EXPECT_EQ(weights_in(e.loss.terms[0]), weights_by(MedianFrequency{}, counts));
   EXPECT_EQ(weights_in(e.loss.terms[2]), (Numbers{1, 2, 3}));
   EXPECT_EQ(weights_in(e.loss.terms[3]), (Numbers{5.0 / (2 * 3), 5.0 / (2 * 2), 1}));

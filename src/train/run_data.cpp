@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "data/cache/cached_dataset.h"
+#include "data/datasets/class_table.h"
 #include "data/datasets/dataset_factory.h"
 
 namespace tessera {
@@ -48,9 +49,7 @@ RunData open_run_data(const Experiment& experiment) {
                .val = make_dataset(experiment.data, Split::kVal),
                .config = experiment.data};
   TSR_CHECK(data.train->size() > 0, "the training set is empty; look at data.path and data.train");
-  TSR_CHECK(data.val->size() == 0 || data.val->classes().names == data.train->classes().names,
-            "training and validation data have different classes ({} and {}); they must be labelled alike",
-            data.train->classes().size(), data.val->classes().size());
+  if (data.val->size() > 0) check_same_classes(data.train->classes().names, data.val->classes().names, "val");
   data.train->check_labels();
   data.train = with_cache(std::move(data.train), experiment.data);
   data.val = with_cache(std::move(data.val), experiment.data);

@@ -69,8 +69,8 @@ std::string profile_advice(const Profile& profile, at::Device device, const std:
         "device has it (`tessera bench step` tells); the longest part is {}",
         percent(products, all), most->name);
   return fmt::format(
-      "{} takes longest, {} of what is computed, most of it bound by memory: train.precision=bf16 and "
-      "train.channels_last halve what is moved",
+      "{} takes longest, {} of what is computed, most of it bound by memory: train.precision=bf16 halves "
+      "what is moved",
       most->name, percent(most->ms, all));
 }
 

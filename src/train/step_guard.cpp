@@ -106,7 +106,9 @@ bool StepGuard::stands_out(double loss) {
   }
   losses_.push_back(loss);
   if (losses_.size() > kMostLosses) losses_.pop_front();
-  return high && !std::exchange(high_, high) ? true : (high_ = high, false);
+  const bool rises = high && !high_;
+  high_ = high;
+  return rises;
 }
 
 GuardEvent StepGuard::find_cause(const Held& held) {

@@ -245,6 +245,9 @@ TEST(StepGuard, TooManyEndTheRun) {
   const Poison poison("aten::convolution", {1, 2, 4, 6});
   EXPECT_THROW(run_on(1, ten_steps(folder.path() / "three", {"guard.max_skips=3"})), Diverged);
   EXPECT_EQ(run_on(1, ten_steps(folder.path() / "four", {"guard.max_skips=4"})).events.size(), 4U);
+  // A step that was gone back from and left out then is one step.
+  const std::vector<std::string> back = {"guard.max_skips=4", "guard.nonfinite=rollback"};
+  EXPECT_EQ(run_on(1, ten_steps(folder.path() / "back", back)).result.state.lost_steps, (std::vector<int64_t>{1, 2, 4, 6}));
 }
 
 // The last step before a stop is left out; the count goes on where it was.

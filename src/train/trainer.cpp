@@ -1,10 +1,12 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/memory_limit.h"
 #include "core/plural.h"
 #include "core/rank_status.h"
 #include "core/signals.h"
@@ -15,6 +17,7 @@
 #include "optim/swa_schedule.h"
 #include "tensor/error_text.h"
 #include "tensor/too_large.h"
+#include "train/idle_starts.h"
 #include "train/run_folder.h"
 
 namespace tessera {
@@ -33,6 +36,7 @@ std::string failed_status(const std::exception& error) {
 RunResult Trainer::run(Hooks& hooks) {
   hooks_ = &hooks;
   meter_.emplace(state_.seconds, device_);
+  const IdleStarts idle_starts(folder_ / "log.jsonl", state_, world_);
   hooks.on_start(info());
   warn_of_average();
   try {
@@ -42,6 +46,7 @@ RunResult Trainer::run(Hooks& hooks) {
       if (stop_asked()) {
         settle_steps(/*all=*/true);
         if (!events_->is_saved(state_)) save();
+        if (out_of_time_ || exit_code_of(stop_signal_) == kExitAgain) idle_starts.refuse(state_);
         break;
       }
       if (events_->save_due(state_)) save();  // before it is evaluated: whatever happens there, the steps are safe
@@ -132,6 +137,7 @@ void Trainer::train_one_step() {
     return loader_->next();
   }();
   if (world_.is_first()) warn(first_labels_.look(batch));
+  tell_of_few_batches();
   const Progress at = progress();
   const StepResult result = step_->run(batch, at);
   guard_->watch(batch, at, result);
@@ -168,7 +174,9 @@ void Trainer::settle_steps(bool all) {
 void Trainer::deal_with(const StepGuard::Held& held) {
   const GuardConfig& config = experiment_.guard;
   GuardEvent event = guard_->find_cause(held);
-  state_.lost_steps.push_back(held.at.step);
+  // One that was gone back from and then left out is one step.
+  if (std::find(state_.lost_steps.begin(), state_.lost_steps.end(), held.at.step) == state_.lost_steps.end())
+    state_.lost_steps.push_back(held.at.step);
   std::erase_if(state_.lost_steps, [&](int64_t step) { return step + kStepsOfMaxSkips <= held.at.step; });
   const bool too_many = static_cast<int64_t>(state_.lost_steps.size()) > config.max_skips;
   if (too_many || config.nonfinite == NonFinitePolicy::kStop) {
@@ -214,6 +222,18 @@ void Trainer::warn_of_waiting(double wait_share) {
   if (load.times.samples < kFirstSteps * experiment_.train.batch_size / world_.size()) return;
   warned_of_waiting_ = true;
   warn(loader_advice(load));
+}
+
+void Trainer::tell_of_few_batches() {
+  if (told_of_few_batches_ || !world_.is_first()) return;
+  const auto held = loader_->held_by_memory();
+  if (!held) return;
+  told_of_few_batches_ = true;
+  log_info(
+      "data.prefetch={}: no more than {} of these batches ({:.3g} MB each) are held ahead: {:.3g} of {:.3g} GB are for them",
+      experiment_.data.prefetch, held->batches, 1e-6 * static_cast<double>(held->batch_bytes),
+      1e-9 * static_cast<double>(memory_for_reading_ahead(world_.spec.local_world_size)),
+      1e-9 * static_cast<double>(memory_limit()));
 }
 
 void Trainer::end_profile() {

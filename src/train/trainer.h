@@ -77,6 +77,7 @@ class Trainer {
   void warn(const std::string& text);  // empty: of nothing
   void warn_of_average();              // where it will hardly leave the weights it began with, or never begins
   void warn_of_waiting(double wait_share);
+  void tell_of_few_batches();
   LoaderLoad loader_load(double wait_share) const;
   void end_profile();
   void log_step(const StepResult& result);
@@ -118,7 +119,7 @@ class Trainer {
   TimeLimit time_limit_;
   bool out_of_time_ = false;  // on any rank
   RunProfile profile_;
-  bool warned_of_nothing_ = false, warned_of_classes_ = false, warned_of_waiting_ = false;
+  bool warned_of_nothing_ = false, warned_of_classes_ = false, warned_of_waiting_ = false, told_of_few_batches_ = false;
   LabelWatch first_labels_;
   std::optional<EvalResult> last_eval_;
   Hooks* hooks_ = nullptr;  // while it runs

@@ -3,6 +3,7 @@
 #include "core/cpu_budget.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/memory_limit.h"
 #include "core/signals.h"
 #include "data/batch/input_batch.h"
 #include "data/datasets/data_line.h"
@@ -64,7 +65,7 @@ Trainer::Trainer(const Experiment& experiment, const RunOptions& options, World&
     if (!resumed_ && !options.from.empty()) go_on_from_origin();
     // A checkpoint has replaced them; the file may be gone by then.
     if (!resumed_ && !goes_on_ && !experiment_.model.pretrained.empty())
-      log_info("{}", load_pretrained(*model_, experiment_.model).table());
+      log_info("{}", load_pretrained(*model_, experiment_.model, {.classes = train_set_->classes().names}).table());
   }
   broadcast_initial_state();
   if ((options.autotune_exchange || state_.exchange) && !world_.alone()) tune_exchange_settings();
@@ -100,6 +101,7 @@ LoaderOptions Trainer::loader_options(const MixOptions& mix) const {
           .chances = chances_,
           .threads = loader_threads(experiment_.data.threads, world_.spec.local_world_size),
           .prefetch = static_cast<int>(experiment_.data.prefetch),
+          .max_bytes = memory_for_reading_ahead(world_.spec.local_world_size),
           .pin_memory = device_.is_cuda()};
 }
 

@@ -4,7 +4,8 @@ the run with all of the memory; nothing hangs.
 
   python3 tests/gpu/limited_memory.py PROGRAM                 one NVIDIA GPU, also for the two ranks (NCCL)
   python3 tests/gpu/limited_memory.py PROGRAM --device cpu    in control groups (root), two ranks over Gloo
-  ... --only training evaluation prediction ranks --jobs 6    parts of it; how many programs at a time
+  ... --only passes checkpointing evaluation prediction meeting ranks    parts of it, which go on where another failed
+  ... --jobs 6 --seconds 140    programs at a time; what runs beyond that many seconds in all is shown with its threads, and ended
 """
 import argparse
 import concurrent.futures
@@ -13,7 +14,9 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,16 +27,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "regress
 from control_group import control_group  # noqa: E402
 from support import check, log_lines, write_png  # noqa: E402
 
-TIME_LIMIT = 150  # seconds for a program, of which none takes a fifth alone: what takes longer hangs
 TOLERANCE = 1e-9
+PHASES = ("starting", "meeting", "loading", "forward", "backward", "reducing", "optimizer", "evaluating", "saving", "ending")  # core/rank_status.h
 LESS_MEMORY = {"going on with micro-batches": "smaller passes", "with activation checkpointing": "activation checkpointing",
                "all ranks do it again": "met again", "at a time: nothing is lost": "fewer at a time", "it is predicted in windows": "windows"}
 
 
 class Gpu:
     """The first GPU: libtorch's allocator takes a limit from the environment."""
-    name, jobs = "cuda", 6
-    sizes = {"size": 256, "channels": "[32,64,128]", "batch": 32, "unit": 4, "steps": 12, "eval_size": 768, "image": 1600, "window": 256,
+    name, jobs, time_limit = "cuda", 6, 90  # seconds for a program, of which none takes half: what takes longer hangs
+    sizes = {"size": 128, "channels": "[32,64,128]", "batch": 32, "unit": 4, "steps": 4, "eval_size": 768, "image": 1600, "window": 256,
              "windows": 64}
 
     def __init__(self, program):
@@ -61,7 +64,7 @@ class Gpu:
 
 class Cpu:
     """The host's memory, in a control group for each program."""
-    name, jobs = "cpu", 1
+    name, jobs, time_limit = "cpu", 1, 150
     sizes = {"size": 96, "channels": "[16,32]", "batch": 16, "unit": 2, "steps": 3, "eval_size": 384, "image": 900, "window": 192,
              "windows": 16}
 
@@ -74,10 +77,25 @@ class Cpu:
         return group_peak
 
     def between(self, most, _):  # what is kept for later counts in both
-        return [share * most for share in (0.7, 0.5, 0.4, 0.3)]
+        return [share * most for share in (0.7, 0.62, 0.56, 0.5, 0.4)]
 
     def less(self, peak):
         return [share * peak for share in (0.7, 0.55, 0.45)]
+
+
+def what_it_does(process, status):
+    """Where a program hangs: its status, and the stacks of its threads as far as a debugger is there."""
+    with contextlib.suppress(OSError, struct.error):
+        step, collective, _, phase, waiting = struct.unpack_from("<qqqi?", status.read_bytes())
+        yield f"step {step}, {PHASES[phase]}, collective {collective}{', waiting for its peers' if waiting else ''}"
+    for task in sorted(pathlib.Path(f"/proc/{process.pid}/task").glob("*")):
+        with contextlib.suppress(OSError):
+            yield f"thread {task.name} {(task / 'comm').read_text().strip()}: in {(task / 'wchan').read_text()}, system call {(task / 'syscall').read_text().split()[0]}"
+    debugger = shutil.which("gdb") or shutil.which("cuda-gdb")
+    if debugger:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            yield subprocess.run([debugger, "-p", str(process.pid), "-batch", "-ex", "thread apply all bt 30"], capture_output=True, text=True,
+                                 errors="replace", timeout=30).stdout
 
 
 class Ended:
@@ -89,23 +107,28 @@ class Ended:
 
 
 class Tests:
-    def __init__(self, program, device, folder, jobs):
+    def __init__(self, program, device, folder, jobs, seconds):
         self.program, self.device, self.folder = program, device, folder
         self.slots = threading.Semaphore(jobs)
+        self.end = time.monotonic() + seconds
 
     def run(self, arguments, limit=None, environment=None):
         """Runs the program within a limit of memory; it may not take for ever."""
         with self.device.limited(limit) as how:
             group = how.pop("group", None)
-            how["env"] = {**os.environ, **how.get("env", {}), **(environment or {})}
+            status = self.folder / f"status-{threading.get_ident()}"
+            how["env"] = {**os.environ, "TESSERA_STATUS_FILE": str(status), **how.get("env", {}), **(environment or {})}
+            left = min(self.device.time_limit, self.end - time.monotonic())
+            check(left > 5, "no time is left")
             process = subprocess.Popen([self.program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                        errors="replace", **how)
             try:
-                out, text = process.communicate(timeout=TIME_LIMIT)
+                out, text = process.communicate(timeout=left)
             except subprocess.TimeoutExpired:
+                shown = "\n".join(what_it_does(process, status))
                 process.kill()
                 _, text = process.communicate()
-                check(False, f"hangs: {' '.join(map(str, arguments))}, limit {limit}\n{text}")
+                check(False, f"has not ended after {left:.0f} s: {' '.join(map(str, arguments))}, limit {limit}\n{text}\n{shown}")
             check(group is None or group.kills() == 0, f"the system killed {' '.join(map(str, arguments))}, limit {limit}\n{text}")
             return Ended(process.returncode, out, text, group.peak() if group else None)
 
@@ -115,7 +138,7 @@ class Tests:
                 "data.train.count=64", "data.val.count=0", f"data.train.transforms=[{{random_crop: {{size: {sizes['size']}}}}}, flip]",
                 f"model.unet.channels={sizes['channels']}", f"train.batch_size={sizes['batch']}", f"train.norm_group={unit}", "train.precision=fp64",
                 f"train.duration={sizes['steps']}ba", "run.log_every=1ba", "eval.every=0ba", "run.pictures=0", "run.tensorboard=false",
-                "optimizer.type=adamw", "optimizer.eps=1e-4", "loss.type=ce_dice", f"train.device={self.device.name}", "dist.timeout_s=60"]
+                "optimizer.type=adamw", "optimizer.eps=1e-4", "loss.type=ce_dice", f"train.device={self.device.name}", "dist.timeout_s=120"]
 
     def train(self, name, unit, limit=None, options=()):
         with self.slots:
@@ -144,20 +167,25 @@ class Tests:
         print(f"{text}: too little, and it says so")
         return set()
 
-    def training(self, pool):
-        """Units of which several fit at first, and one that cannot be cut."""
-        sizes = self.device.sizes
-        for unit, least, way in ((sizes["unit"], [f"train.micro_batch={sizes['unit']}"], "smaller passes"),
-                                 (sizes["batch"], ["model.unet.checkpoint=true"], "activation checkpointing")):
-            whole, small = f"unit{unit}", f"unit{unit}-least"
-            ends = [pool.submit(self.train, whole, unit), pool.submit(self.train, small, unit, None, least)]
-            most, fewest = (self.need(name, end.result()) for name, end in zip((whole, small), ends))
-            self.same_losses(small, whole)
-            print(f"{whole}: takes {most / 1e6:.0f} MB, at least {fewest / 1e6:.0f} MB")
-            limits = self.device.between(most, fewest)
-            ends = [pool.submit(self.train, f"{whole}-{i}", unit, limit) for i, limit in enumerate(limits)]
-            ways = [self.judge(f"{whole}-{i}", whole, limits[i], end.result()) for i, end in enumerate(ends)]
-            check(any(way in found for found in ways), f"{whole}: expected {way} within one of {limits} bytes, found {ways}")
+    def passes(self, pool):
+        """Units of which several fit at first."""
+        unit = self.device.sizes["unit"]
+        self.training(pool, unit, [f"train.micro_batch={unit}"], "smaller passes")
+
+    def checkpointing(self, pool):
+        """One unit that cannot be cut."""
+        self.training(pool, self.device.sizes["batch"], ["model.unet.checkpoint=true"], "activation checkpointing")
+
+    def training(self, pool, unit, least, way):
+        whole, small = f"unit{unit}", f"unit{unit}-least"
+        ends = [pool.submit(self.train, whole, unit), pool.submit(self.train, small, unit, None, least)]
+        most, fewest = (self.need(name, end.result()) for name, end in zip((whole, small), ends))
+        self.same_losses(small, whole)
+        print(f"{whole}: takes {most / 1e6:.0f} MB, at least {fewest / 1e6:.0f} MB")
+        limits = self.device.between(most, fewest)
+        ends = [pool.submit(self.train, f"{whole}-{i}", unit, limit) for i, limit in enumerate(limits)]
+        ways = [self.judge(f"{whole}-{i}", whole, limits[i], end.result()) for i, end in enumerate(ends)]
+        check(any(way in found for found in ways), f"{whole}: expected {way} within one of {limits} bytes, found {ways}")
 
     def trained(self):
         """A run to evaluate and to predict with."""
@@ -226,51 +254,66 @@ class Tests:
             ends = [ranks.submit(self.run, arguments, limit, {**place, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank, limit in enumerate(limits)]
             return [end.result() for end in ends]
 
+    def meeting(self, pool):
+        """Units that two ranks compute together, so that what one of them lacks concerns both."""
+        self.training_of_two(pool, self.device.sizes["batch"], ["model.unet.checkpoint=true"], "met again")
+
     def ranks(self, pool):
-        """Units that two ranks compute together, so that what one of them lacks concerns both, and units of their own."""
-        sizes = self.device.sizes
-        for unit, least, way in ((sizes["batch"], ["model.unet.checkpoint=true"], "met again"),
-                                 (sizes["unit"], [f"train.micro_batch={sizes['unit']}"], "smaller passes")):
-            whole, small = f"ranks-unit{unit}", f"ranks-unit{unit}-least"
-            alone = pool.submit(self.train, f"{whole}-alone", unit)
-            ends = [pool.submit(self.two_ranks, name, unit, (None, None), options) for name, options in ((whole, ()), (small, least))]
-            most, fewest = (max(self.need(name, rank) for rank in end.result()) for name, end in zip((whole, small), ends))
-            self.need(f"{whole}-alone", alone.result())
-            self.same_losses(whole, f"{whole}-alone")
-            for who, is_limited in (("the second", (False, True)), ("both", (True, True))):
-                ways = set()
-                for i, limit in enumerate(self.device.between(most, fewest)[1:]):
-                    ways |= self.limited_ranks(f"{whole}-{is_limited[0]}-{i}", unit, [limit if limited else None for limited in is_limited], f"{whole}-alone")
-                    if way in ways:
-                        break
-                check(way in ways, f"{whole}: expected {way} where {who} has little memory, found {ways}")
+        """Two ranks with units of their own."""
+        unit = self.device.sizes["unit"]
+        self.training_of_two(pool, unit, [f"train.micro_batch={unit}"], "smaller passes")
+
+    def training_of_two(self, pool, unit, least, way):
+        whole, small = f"ranks-unit{unit}", f"ranks-unit{unit}-least"
+        alone = pool.submit(self.train, f"{whole}-alone", unit)
+        ends = [pool.submit(self.two_ranks, name, unit, (None, None), options) for name, options in ((whole, ()), (small, least))]
+        most, fewest = (max(self.need(name, rank) for rank in end.result()) for name, end in zip((whole, small), ends))
+        self.need(f"{whole}-alone", alone.result())
+        print(f"{whole}: takes {most / 1e6:.0f} MB, at least {fewest / 1e6:.0f} MB; losses within {self.same_losses(whole, f'{whole}-alone'):.1e} of one rank's")
+        for who, is_limited in (("the second", (False, True)), ("both", (True, True))):
+            ways = set()
+            for i, limit in enumerate(self.device.between(most, fewest)):
+                ways |= self.limited_ranks(f"{whole}-{is_limited[0]}-{i}", unit, [limit if limited else None for limited in is_limited], f"{whole}-alone")
+                if way in ways:
+                    break
+            check(way in ways, f"{whole}: expected {way} where {who} has little memory, found {ways}")
 
     def limited_ranks(self, name, unit, limits, reference):
         ranks = self.two_ranks(name, unit, limits)
-        for rank in ranks:
-            check(rank.code == 0, f"{name} within {limits} bytes: exit code {rank.code}\n{rank.text}")
         ways = set().union(*(rank.ways for rank in ranks))
         shown = " and ".join("all memory" if limit is None else f"{limit / 1e6:.0f} MB" for limit in limits)
+        if any(rank.code != 0 for rank in ranks):
+            texts = "\n".join(f"rank {i}: exit code {rank.code}\n{rank.text}" for i, rank in enumerate(ranks))
+            check(all(rank.code == 1 for rank in ranks) and any("train.norm_group" in rank.text for rank in ranks), f"{name}: {shown}\n{texts}")
+            print(f"{name}: {shown}: too little, and it says so")
+            return set()
         print(f"{name}: {shown}: {', '.join(sorted(ways)) or 'all at once'}; losses within {self.same_losses(name, reference):.1e}")
         return ways
 
 
 def main():
-    parts = ("training", "evaluation", "prediction", "ranks")
+    parts = ("passes", "checkpointing", "evaluation", "prediction", "meeting", "ranks")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--jobs", type=int, help="programs at a time")
+    parser.add_argument("--seconds", type=float, default=3600, help="for all of it")
     asked = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)  # whoever ends this has read what there was
     device = Gpu(asked.program) if asked.device == "cuda" else Cpu()
+    failed = []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(16) as pool:
-        tests = Tests(asked.program, device, pathlib.Path(folder), asked.jobs or device.jobs)
-        for part in parts:
-            if part in asked.only:
-                begin = time.monotonic()
+        tests = Tests(asked.program, device, pathlib.Path(folder), asked.jobs or device.jobs, asked.seconds)
+        for part in (part for part in parts if part in asked.only):
+            begin = time.monotonic()
+            try:
                 getattr(tests, part)(pool)
-                print(f"{part}: {time.monotonic() - begin:.0f} s", flush=True)
+            except SystemExit as failure:
+                failed.append(part)
+                print(failure)
+            print(f"{part}: {time.monotonic() - begin:.0f} s{', FAILED' if part in failed else ''}")
+    check(not failed, " ".join(failed))
 
 
 if __name__ == "__main__":

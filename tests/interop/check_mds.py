@@ -1,7 +1,6 @@
 """What data_files_test left (ConvertInterop): MDS folders of ours, read by mosaicml-streaming's StreamingDataset and compared with the
 files that went in. Usage: check_mds.py FOLDER, which holds source/ and the converted folders. Every hash of every file is computed
 anew; the reader itself checks some of them in each folder, all in all of them (each reader leaves shared memory open)."""
-import io
 import json
 import pathlib
 import sys

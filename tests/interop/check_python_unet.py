@@ -22,11 +22,26 @@ FORMS = {
     "valid": ["model.unet.padding=valid", "data.synthetic.size=64"],
     "valid and dilated": ["model.unet.padding=valid", "model.unet.up=dilated", "data.synthetic.size=80"],
     "three heights": ["model.unet.channels=[4,6,10]", "model.unet.bottleneck=12"],
+    "each image by itself": ["data.normalize.mode=per_image"],
+    "classes that overlap": ["data.type=pairs", "data.path={pairs}", "data.labels.multi=true", "data.classes=[cell,nucleus]"],
+    "16 bits": ["data.type=pairs", "data.path={deep}", "data.labels.binary=true", "data.channels=1"],
 }
 COMMON = ["data.type=synthetic", "data.synthetic.kind=shapes", "data.synthetic.num_classes=3", "data.synthetic.size=40", "data.train.count=8", "data.val.count=1",
           "model.unet.channels=[4,8]", "train.duration=3ba", "train.batch_size=4", "train.norm_group=4", "train.precision=fp64", "optimizer.lr=0.05", "run.pictures=0",
           "run.tensorboard=false", "eval.every=0ep", "train.device=cpu"]
 ALLOWED = 1e-6
+
+
+def write_pairs(folder):
+    """Folders of eight images each: `pairs` in colour with two classes that overlap, `deep` grey of 12 bits in files of 16."""
+    draw = np.random.default_rng(5)
+    for name in ("pairs/images", "pairs/masks/cell", "pairs/masks/nucleus", "deep/images", "deep/masks"):
+        (folder / name).mkdir(parents=True)
+    for i in range(8):
+        Image.fromarray(draw.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(folder / f"pairs/images/{i}.png")
+        Image.fromarray(draw.integers(0, 4096, (40, 40), dtype=np.uint16)).save(folder / f"deep/images/{i}.png")
+        for name in ("pairs/masks/cell", "pairs/masks/nucleus", "deep/masks"):
+            Image.fromarray(draw.integers(0, 2, (40, 40), dtype=np.uint8) * 255).save(folder / name / f"{i}.png")
 
 
 def run(*arguments):
@@ -65,15 +80,19 @@ def logits_of(module, x):
 
 def difference(tessera, folder, settings):
     grey = any(text == "data.channels=1" for text in settings)
-    pixels = np.random.default_rng(3).integers(0, 256, (37, 53) if grey else (37, 53, 3), dtype=np.uint8)
+    deep = any("{deep}" in text for text in settings)
+    pixels = np.random.default_rng(3).integers(0, 4096 if deep else 256, (37, 53) if grey else (37, 53, 3), dtype=np.uint16 if deep else np.uint8)
+    write_pairs(folder)
+    settings = [text.format(pairs=folder / "pairs", deep=folder / "deep") if text.startswith("data.path=") else text for text in settings]
+    common = COMMON if settings[:1] != ["data.type=pairs"] else [text for text in COMMON if not text.startswith("data.")]
     Image.fromarray(pixels).save(folder / "image.png")
-    run(tessera, "train", *COMMON, *settings, f"run.dir={folder}/run")
+    run(tessera, "train", *common, *settings, f"run.dir={folder}/run")
     run(tessera, "export", "weights", folder / "run", "-o", folder / "m.pth", "--with-python")
     run(tessera, "predict", "-w", folder / "run", "--probabilities", "-o", folder / "out", folder / "image.png")
     ours = np.load(folder / "out/image_probabilities.npy")
     module = module_of(folder / "m.py")
     with torch.no_grad():
-        theirs = module.probabilities(logits_of(module, module.prepare(pixels.reshape(37, 53, -1))))[0].numpy()
+        theirs = module.probabilities(logits_of(module, module.prepare(pixels)))[0].numpy()
     if ours.shape != theirs.shape or len(module.CLASSES) != len(ours):
         raise SystemExit(f"check_python_unet: {settings}: {theirs.shape} in PyTorch, {ours.shape} here")
     return np.abs(ours - theirs).max()

@@ -1,7 +1,6 @@
 """Others read the shards that our tests wrote: check_records.py FOLDER. TensorBoard's reader of records and protobuf the TFRecord file,
 webdataset and Python's tarfile the tar file. With tensorflow installed it reads the TFRecord file too."""
 import base64
-import io
 import json
 import pathlib
 import sys

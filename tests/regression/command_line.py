@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from support import Folder, check, program, log_lines, tessera, write_png
+from support import Folder, check, log_lines, tessera, write_png
 
 
 def make_data(root, count=12):

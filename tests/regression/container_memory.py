@@ -1,4 +1,4 @@
-"""A training in a control group, as a container is one: its data, decoded and cached, its batches made ahead and its evaluation of large images want
+"""A training in a control group, as a container is one: its data, decoded and cached, 64 batches to be made ahead and its evaluation of large images want
 more than the group has. It ends well, the system kills nothing, and its weights are those of a run without a limit. Skipped where no group can be made."""
 import os
 import shutil
@@ -29,7 +29,7 @@ def write_striped(path, channels, seed):
 def train(folder, name, group):
     """Returns what the run said."""
     options = [f"data.path={folder}/data", "data.labels.binary=false", "data.classes=[a,b]", "data.val.list=val.txt", "data.cache=decoded",
-               f"data.cache_dir={folder}/cache-{name}", "data.prefetch=16", "data.threads=4", "data.train.transforms=[{random_crop: {size: 256}}, flip]",
+               f"data.cache_dir={folder}/cache-{name}", "data.prefetch=64", "data.threads=4", "data.train.transforms=[{random_crop: {size: 256}}, flip]",
                "model.unet.channels=[4,8]", "train.batch_size=16", "train.norm_group=4", "train.precision=fp64", "train.duration=3ba", "eval.every=3ba",
                "eval.batch_size=2", "eval.window.size=0", "checkpoint.every=3ba", "optimizer.eps=1e-4", "run.pictures=0", f"run.dir={folder}/{name}"]
     done = subprocess.run([program(), "train", *options], capture_output=True, text=True, timeout=600, preexec_fn=group.enter,
@@ -59,7 +59,8 @@ def main():
         with control_group(LIMIT) as group:
             errors = train(folder, "limited", group)
             print(f"{free / 1e6:.0f} MB without a limit; within {LIMIT / 1e6:.0f} MB:")
-            print("".join(f"  {line}\n" for line in errors.splitlines() if "out of memory" in line), end="")
+            print("".join(f"  {line}\n" for line in errors.splitlines() if "out of memory" in line or "data.prefetch" in line), end="")
+        check("data.prefetch=64: no more than 1" in errors, errors)  # ten and some of 5.2 MB are an eighth of it
         difference = weights_differ(checkpoints(folder / "free")[-1], checkpoints(folder / "limited")[-1])
         check(difference < 1e-9, f"weights differ by {difference}")
         check([line["step"] for line in log_lines(folder / "limited") if line["type"] == "eval"] == [3], "not evaluated")

@@ -1,7 +1,6 @@
 """A full disk, on a small tmpfs: known before training when it can be; in the middle of a run it destroys nothing, and when
 there is room again the run goes on to the same weights. Needs the right to mount; skips (77) without."""
 import os
-import pathlib
 import subprocess
 import sys
 import time

@@ -3,10 +3,9 @@ predict, values as bare words, and mistakes that are found before anything is co
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 
-from support import Folder, check, checkpoints, program, write_png
+from support import Folder, check, program, write_png
 
 SMALL = ["model.unet.channels=[4,8]", "train.duration=6ba", "train.batch_size=4", "train.norm_group=4", "eval.every=0ep", "run.pictures=0",
          "data.train.transforms=[{random_crop: {size: 24}}]", "optimizer.lr=0.01"]

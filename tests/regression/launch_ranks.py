@@ -3,7 +3,6 @@ and over a stand-in for ssh, signals, and that no process is left behind."""
 import os
 import signal
 import subprocess
-import time
 
 from launched import finish, free_port, launch, none_left, processes_with, rank_script, run_tests, start_launch, wait_until
 from rank_kills import ranks_of

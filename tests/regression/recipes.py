@@ -56,6 +56,8 @@ def automatic(folder):
     text = config.read_text()
     for said in ("# Made by `tessera recipe auto`", "random_crop: {size: 64", "quarter_turns: true", "name: unet", "duration: 200ba", "classes: ["):
         check(said in text, f"{said} is not in\n{text}")
+    _, errors = tessera("recipe", "auto", *data, "-o", config, expect=2)
+    check("--overwrite" in errors and config.read_text() == text, f"a config that was there is replaced unasked: {errors}")
     tessera("train", config, "--dry-run", "model.unet.channels=[4,8]")
     (folder / "own.yaml").write_text(f"data: {{path: {folder}/cells, classes: [ground, cell, spot]}}\ntrain: {{seed: 7, device: cpu}}\n")
     out, _ = tessera("recipe", "auto", folder / "own.yaml", "optimizer.lr=0.05", "model.unet.channels=[4,8]", "train.ema.half_life=5ba")

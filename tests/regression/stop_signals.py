@@ -29,6 +29,7 @@ def main():
             print(f"signal {number.name}: stopped at {step}, exit code {code}, resumed to the same weights")
         stop_at(options, folder)
         time_limit(options, folder)
+        no_time_at_all(options, folder)
         requeue(folder)
 
 
@@ -53,12 +54,18 @@ def stop_at(options, folder):
 def time_limit(options, folder):
     """--time-limit: code 75 as long as steps are left; started again and again, the weights of the undisturbed run."""
     run = folder / "limited"
+    begin = time.monotonic()
     process = start("train", *TINY, "train.duration=1000000ba", "eval.every=0ba", "checkpoint.every=1000000ba", f"run.dir={run}", "--time-limit", "6s")
+    while not (run / "log.jsonl").exists():
+        time.sleep(0.02)
+        check(process.poll() is None, "the run ended before it began")
+    startup = time.monotonic() - begin
     _, errors = process.communicate(timeout=300)
     check(process.returncode == 75, f"exit code {process.returncode}, expected 75\n{errors}")
     check(log_lines(run)[-1]["status"] == "out of time" and final_hash(run), log_lines(run)[-1])
     run, pieces = folder / "pieces", 0
-    for limit in ["5s"] * 20 + ["1h"]:
+    limit = f"{3 + 2 * startup:.0f}s"
+    for limit in [limit] * 20 + ["1h"]:
         pieces += 1
         process = start("train", *options, "train.threads=1", f"run.dir={run}", "--resume", "--time-limit", limit)
         _, errors = process.communicate(timeout=300)
@@ -69,6 +76,18 @@ def time_limit(options, folder):
     _, errors = tessera("train", *options, f"run.dir={folder}/wrong", "--time-limit", "soon", expect=2)
     check("--time-limit" in errors and "3h50m" in errors, errors)
     print(f"--time-limit: exit code 75, and the same weights in {pieces} pieces")
+
+
+def no_time_at_all(options, folder):
+    """A --time-limit shorter than a start: the second start in a row that does nothing is an error, so that a loop ends; with more time it goes on."""
+    run = folder / "no-time"
+    arguments = ["train", *options, f"run.dir={run}", "--resume", "--time-limit"]
+    tessera(*arguments, "1s", expect=75)
+    _, errors = tessera(*arguments, "1s", expect=1)
+    check("out of time at step 0" in errors and "--time-limit" in errors, errors)
+    tessera(*arguments, "1h")
+    check(final_hash(run) == final_hash(folder / "whole"), "weights differ after starts without time")
+    print("a time limit shorter than a start: an error the second time, and nothing is lost")
 
 
 def requeue(folder):

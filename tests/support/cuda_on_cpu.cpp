@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include <array>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -23,18 +24,25 @@ struct Fiber {
   jmp_buf place;
   dim3 index;
   Group* warp;
+  const Group* waits = nullptr;  // for a generation after `generation`
   size_t number;
+  int generation = 0;
+  int published = 0;  // the warp's generation then
   bool started = false, done = false;
   std::unique_ptr<unsigned char[]> stack;
 };
 
-using Slot = std::array<unsigned char, 16>;
+// What a thread published in a generation of its warp.
+struct Slot {
+  std::array<unsigned char, 16> bytes;
+  int generation = -1;
+};
 
 // The one block that runs.
 struct Block {
   std::vector<Fiber> fibers;
   std::vector<Group> warps;
-  std::vector<Slot> slots;
+  std::array<std::vector<Slot>, 2> slots;
   Group all;
   std::vector<unsigned char> shared;
   const std::function<void()>* kernel = nullptr;
@@ -58,8 +66,16 @@ void start_fiber() {
   _longjmp(block.scheduler, 1);
 }
 
-void yield() {
-  if (_setjmp(block.current->place) == 0) _longjmp(block.scheduler, 1);
+bool is_open(const Group& group, int generation) {
+  return group.generation != generation || group.arrived >= group.live;
+}
+
+void wait_for(const Group& group, int generation) {
+  Fiber& fiber = *block.current;
+  fiber.waits = &group;
+  fiber.generation = generation;
+  if (_setjmp(fiber.place) == 0) _longjmp(block.scheduler, 1);
+  block.current->waits = nullptr;
 }
 
 void resume(Fiber& fiber) {
@@ -88,7 +104,7 @@ void sync(Group& group) {
   ++group.arrived;
   while (group.generation == generation) {
     if (group.arrived >= group.live) return open(group);  // threads that returned are not waited for
-    yield();
+    wait_for(group, generation);
   }
 }
 
@@ -96,7 +112,7 @@ void run_block() {
   while (block.all.live > 0) {
     block.progress = false;
     for (Fiber& fiber : block.fibers) {
-      if (!fiber.done) resume(fiber);
+      if (!fiber.done && (fiber.waits == nullptr || is_open(*fiber.waits, fiber.generation))) resume(fiber);
     }
     if (!block.progress) throw std::logic_error("the threads of a block wait for one another");
   }
@@ -114,7 +130,6 @@ void run_grid(dim3 grid, dim3 size, size_t shared, const std::function<void()>& 
   }
   block.fibers.resize(threads);
   block.shared.assign(shared + 16, 0xcd);
-  block.slots.resize((threads + 31) / 32 * 32);
   block.kernel = &kernel;
   blockDim = size;
   gridDim = grid;
@@ -127,6 +142,7 @@ void run_grid(dim3 grid, dim3 size, size_t shared, const std::function<void()>& 
         blockIdx = dim3(x, y, z);
         block.warps.assign((threads + 31) / 32, {});
         block.all = {static_cast<int>(threads), 0, 0};
+        for (std::vector<Slot>& slots : block.slots) slots.assign(block.warps.size() * 32, {});
         for (size_t i = 0; i < threads; ++i) {
           Fiber& fiber = block.fibers[i];
           fiber.index = dim3(static_cast<unsigned>(i % size.x), static_cast<unsigned>(i / size.x % size.y),
@@ -134,6 +150,7 @@ void run_grid(dim3 grid, dim3 size, size_t shared, const std::function<void()>& 
           fiber.warp = &block.warps[i / 32];
           ++fiber.warp->live;
           fiber.number = i;
+          fiber.waits = nullptr;
           fiber.started = fiber.done = false;
         }
         run_block();
@@ -151,12 +168,26 @@ void sync_block() {
 void sync_warp() {
   sync(*block.current->warp);
 }
+// By turns into two slots: when a thread publishes into this one again, all have read it.
 void publish(const void* value, size_t size) {
-  std::memcpy(block.slots[block.current->number].data(), value, size);
+  Fiber& fiber = *block.current;
+  fiber.published = fiber.warp->generation;
+  Slot& slot = block.slots[fiber.published % 2][fiber.number];
+  std::memcpy(slot.bytes.data(), value, size);
+  slot.generation = fiber.published;
   sync_warp();
 }
+namespace {
+const Slot& slot_of(unsigned lane) {
+  const Fiber& fiber = *block.current;
+  return block.slots[fiber.published % 2][fiber.number / 32 * 32 + lane];
+}
+}  // namespace
 const void* published(unsigned lane) {
-  return block.slots[block.current->number / 32 * 32 + lane].data();
+  return slot_of(lane).bytes.data();
+}
+bool took_part(unsigned lane) {
+  return slot_of(lane).generation == block.current->published;
 }
 unsigned lane() {
   return static_cast<unsigned>(block.current->number % 32);
@@ -172,10 +203,3 @@ void use_cuda_kernels() {
 }
 
 }  // namespace tessera::on_cpu
-
-unsigned __ballot_sync(unsigned, int predicate) {
-  using namespace tessera::on_cpu;
-  unsigned bits = predicate != 0 ? 1u << lane() : 0u;
-  for (const unsigned distance : {1, 2, 4, 8, 16}) bits |= exchange(bits, lane() ^ distance);
-  return bits;
-}

@@ -41,9 +41,10 @@ void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::function<vo
 unsigned char* shared_bytes();
 void sync_block();
 void sync_warp();
-// What lane `lane` of the own warp wrote in its last publish; valid until the next.
+// What lane `lane` of the own warp published together with the own last publish; valid until the own next.
 void publish(const void* value, size_t size);
 const void* published(unsigned lane);
+bool took_part(unsigned lane);  // or it had returned by then
 unsigned lane();
 
 template <class T>
@@ -52,8 +53,20 @@ T exchange(T value, unsigned from) {
   publish(&value, sizeof value);
   T result;
   std::memcpy(&result, published(from < 32 ? from : lane()), sizeof result);
-  sync_warp();
   return result;
+}
+
+// Calls visit(lane, value) for every lane of the warp that takes part.
+template <class T, class Visit>
+void all_lanes(T value, Visit&& visit) {
+  static_assert(sizeof(T) <= 16);
+  publish(&value, sizeof value);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!took_part(lane)) continue;
+    T other;
+    std::memcpy(&other, published(lane), sizeof other);
+    visit(lane, other);
+  }
 }
 
 }  // namespace on_cpu
@@ -95,24 +108,28 @@ T __shfl_up_sync(unsigned, T value, unsigned distance) {
 }
 using std::max;
 using std::min;
-unsigned __ballot_sync(unsigned, int predicate);
+inline unsigned __ballot_sync(unsigned, int predicate) {
+  unsigned bits = 0;
+  tessera::on_cpu::all_lanes(predicate, [&](unsigned lane, int other) { bits |= other != 0 ? 1u << lane : 0u; });
+  return bits;
+}
 inline int __any_sync(unsigned mask, int predicate) {
   return __ballot_sync(mask, predicate) != 0;
 }
 template <class T>
 unsigned __match_any_sync(unsigned, T value) {
   unsigned bits = 0;
-  for (unsigned lane = 0; lane < 32; ++lane) bits |= tessera::on_cpu::exchange(value, lane) == value ? 1u << lane : 0u;
+  tessera::on_cpu::all_lanes(value, [&](unsigned lane, T other) { bits |= other == value ? 1u << lane : 0u; });
   return bits;
 }
 template <class T>
-T __reduce_max_sync(unsigned mask, T value) {
-  for (const unsigned distance : {1, 2, 4, 8, 16}) value = std::max(value, __shfl_xor_sync(mask, value, distance));
+T __reduce_max_sync(unsigned, T value) {
+  tessera::on_cpu::all_lanes(value, [&](unsigned, T other) { value = std::max(value, other); });
   return value;
 }
 template <class T>
-T __reduce_min_sync(unsigned mask, T value) {
-  for (const unsigned distance : {1, 2, 4, 8, 16}) value = std::min(value, __shfl_xor_sync(mask, value, distance));
+T __reduce_min_sync(unsigned, T value) {
+  tessera::on_cpu::all_lanes(value, [&](unsigned, T other) { value = std::min(value, other); });
   return value;
 }
 inline unsigned __float_as_uint(float x) {

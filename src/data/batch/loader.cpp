@@ -4,10 +4,12 @@
 
 #include <cstring>
 #include <numeric>
+#include <system_error>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/rank_status.h"
+#include "core/start_threads.h"
 #include "data/loading/transformed_sample.h"
 
 namespace tessera {
@@ -25,7 +27,9 @@ Loader::Loader(const Dataset& dataset, const Pipeline& pipeline, Quarantine& qua
     options_.positions.resize(static_cast<size_t>(options_.batch_size));
     std::iota(options_.positions.begin(), options_.positions.end(), int64_t{0});
   }
-  for (int i = 0; i < std::max(1, options_.threads); ++i) workers_.emplace_back([this] { work(); });
+  start_threads(workers_, std::max(1, options_.threads), [this] { work(); });
+  if (workers_.empty())
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "a thread that loads samples");
 }
 
 Loader::~Loader() {
@@ -59,6 +63,20 @@ StageTimes Loader::stage_times() const {
   return stage_times_;
 }
 
+std::optional<Loader::Held> Loader::held_by_memory() const {
+  const std::lock_guard lock(mutex_);
+  if (options_.max_bytes == 0 || batch_bytes_ == 0 || batches_that_fit() >= options_.prefetch) return std::nullopt;
+  return Held{batches_that_fit(), batch_bytes_};
+}
+
+// How large batches are is known once the first one has its memory.
+bool Loader::may_begin() const {
+  const int64_t ahead = next_in_ - next_out_;
+  if (ahead >= options_.prefetch) return false;
+  if (ahead == 0 || options_.max_bytes == 0 || slots_.contains(next_in_)) return true;
+  return batch_bytes_ > 0 && ahead < batches_that_fit();
+}
+
 void Loader::plan(Slot& slot, int64_t step) {
   const std::vector<Pick> all = sampler_.batch(step);
   MixPlan plan = plan_mixes(options_.mix, options_.seed, step, options_.positions, options_.batch_size);
@@ -84,7 +102,7 @@ std::vector<int64_t> Loader::needed_from(int64_t step) {
 void Loader::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    space_.wait(lock, [&] { return stop_ || next_in_ < next_out_ + options_.prefetch; });
+    space_.wait(lock, [&] { return stop_ || may_begin(); });
     if (stop_) return;
     const int64_t step = next_in_;
     Slot& slot = slots_[step];
@@ -158,6 +176,8 @@ void Loader::place(Slot& slot, int64_t position, Sample sample, int64_t index) {
       const auto pinned = torch::TensorOptions().pinned_memory(options_.pin_memory);
       batch.images = torch::empty({slot.rows(), image.height, image.width, image.channels}, pinned.dtype(type));
       batch.labels = torch::empty({slot.rows(), image.height, image.width}, pinned.dtype(torch::kInt16));
+      batch_bytes_ = std::max(batch_bytes_, static_cast<int64_t>(batch.images.nbytes() + batch.labels.nbytes()));
+      space_.notify_all();
       batch.max_value = image.max_value;
       if (sample.color) batch.colors.resize(slot.picks.size());
     }

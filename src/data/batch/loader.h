@@ -1,8 +1,10 @@
 #pragma once
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -24,7 +26,8 @@ struct LoaderOptions {
   std::vector<double> chances = {};  // of the samples, Note [Rare classes first]; empty: each comes once in an epoch
   // performance
   int threads = 1;
-  int prefetch = 4;  // batches held in memory at most
+  int prefetch = 4;       // batches held in memory at most
+  int64_t max_bytes = 0;  // of them; one is held at any rate; 0: any
   bool pin_memory = false;
 };
 
@@ -47,6 +50,12 @@ class Loader {
   double seconds_waited() const { return seconds_waited_; }  // by callers of `next`, in total
   StageTimes stage_times() const;                            // of all threads, in total
 
+  // Where options.max_bytes are too few for options.prefetch batches: how many they are enough for, and the bytes of one.
+  struct Held {
+    int64_t batches, batch_bytes;
+  };
+  std::optional<Held> held_by_memory() const;
+
  private:
   struct Slot {
     std::vector<Pick> picks;  // of all rows
@@ -57,6 +66,8 @@ class Loader {
     int64_t rows() const { return static_cast<int64_t>(picks.size()); }
   };
 
+  bool may_begin() const;  // with a sample of next_in_
+  int64_t batches_that_fit() const { return std::max<int64_t>(1, options_.max_bytes / std::max<int64_t>(1, batch_bytes_)); }
   void plan(Slot& slot, int64_t step);
   std::vector<int64_t> needed_from(int64_t step);  // samples of ours in this batch and those to look ahead for
   void work();
@@ -74,6 +85,7 @@ class Loader {
   std::map<int64_t, Slot> slots_;  // by step; stable addresses
   int64_t next_out_;               // step that `next` returns
   int64_t next_in_;                // step whose samples are handed out
+  int64_t batch_bytes_ = 0;        // of the largest batch so far
   bool stop_ = false;
   double seconds_waited_ = 0;
   StageTimes stage_times_;

@@ -1,7 +1,15 @@
 #include "data/batch/loader.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <torch/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
 
 #include "config/data_config.h"
 #include "data/transforms/make_pipeline.h"
@@ -61,6 +69,69 @@ TEST(Loader, BatchesDependNeitherOnThreadsNorOnWhereOneStarts) {
                   later = collect(data, 3, 9, 5, transforms);
   for (size_t i = 0; i < 14; ++i) expect_same(one.batches[i], four.batches[i]);
   for (size_t i = 0; i < 5; ++i) expect_same(one.batches[9 + i], later.batches[i]);
+}
+
+// Counts what was asked of it.
+class CountedDataset : public NumberedDataset {
+ public:
+  using NumberedDataset::NumberedDataset;
+  Sample get(int64_t index) const override {
+    ++asked;
+    return NumberedDataset::get(index);
+  }
+  mutable std::atomic<int64_t> asked = 0;
+};
+
+TEST(Loader, HoldsAsManyBatchesAsThereIsMemoryFor) {
+  constexpr int64_t kRows = 4, kBytes = kRows * 36 * (1 + 2);
+  const Collected all = collect(NumberedDataset(21, {}), 1, 0, 6);
+  for (const int64_t fit : {1, 3}) {
+    const CountedDataset data(21, {});
+    Quarantine quarantine(data.size(), 0.2);
+    const Pipeline pipeline;
+    Loader loader(data, pipeline, quarantine,
+                  {.batch_size = kRows, .seed = 5, .threads = 4, .prefetch = 16, .max_bytes = fit * kBytes + kBytes / 2}, 0);
+    for (int64_t taken = 1; taken <= 6; ++taken) {
+      expect_same(loader.next(), all.batches[static_cast<size_t>(taken - 1)]);
+      while (data.asked < kRows * (taken + fit)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      EXPECT_EQ(data.asked, kRows * (taken + fit));
+    }
+    ASSERT_TRUE(loader.held_by_memory());
+    EXPECT_EQ(loader.held_by_memory()->batches, fit);
+    EXPECT_EQ(loader.held_by_memory()->batch_bytes, kBytes);
+  }
+}
+
+TEST(Loader, MemoryForMoreThanItIsToHoldChangesNothing) {
+  const CountedDataset data(21, {});
+  Quarantine quarantine(data.size(), 0.2);
+  const Pipeline pipeline;
+  Loader loader(data, pipeline, quarantine, {.batch_size = 4, .seed = 5, .threads = 4, .prefetch = 2, .max_bytes = 1 << 20}, 0);
+  loader.next();
+  EXPECT_FALSE(loader.held_by_memory());
+}
+
+// Address space for some 20 MB more: two or three stacks of threads.
+[[noreturn]] void load_with_little_memory() {
+  const NumberedDataset data(8, {});
+  const Pipeline pipeline = make_pipeline(std::vector<TransformConfig>());
+  Quarantine quarantine(data.size(), 0.2);
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + (20 << 20));
+  const rlimit limit{bytes, bytes};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  int64_t loaded = 0;
+  {
+    Loader loader(data, pipeline, quarantine, {.batch_size = 4, .threads = 64}, 0);
+    for (int i = 0; i < 5; ++i) loaded += loader.next().size();
+  }
+  std::_Exit(loaded == 20 ? 0 : 1);
+}
+
+TEST(Loader, WhereThereIsNoMemoryForMoreThreadsFewerLoad) {
+  EXPECT_EXIT(load_with_little_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 // Image i is 64 x 64 of values that differ from pixel to pixel, so that two crops or colours are never alike by chance.

@@ -21,8 +21,7 @@ void Quarantine::add(BadSampleRecord record) {
   for (const auto* entry : sorted) list += "\n  " + printable(entry->id) + ": " + printable(entry->reason);
   fail(
       "{} of {} samples are unusable, more than data.max_bad_share={} allows; repair or remove them (`tessera data check` "
-      "finds all), or raise "
-      "the share:{}",
+      "finds all), or raise the share:{}",
       bad, size_, max_share_, list);
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "storage/write_at.h"
 
 namespace tessera {
 namespace {
@@ -50,9 +51,10 @@ uint64_t padded(uint64_t bytes) {
 }
 
 uint64_t sum(const EntrySizes& sizes) {
+  constexpr uint64_t kTooMany = 4 * kLargestSegment;  // for any segment, whatever the sizes are
   uint64_t bytes = 0;
   for (const uint64_t size : sizes) {
-    if (size > kLargestSegment) return kLargestSegment;
+    if (size > kLargestSegment) return kTooMany;
     bytes += size;
   }
   return bytes;
@@ -84,15 +86,8 @@ bool read_value(const Descriptor& file, T& value, uint64_t offset) {
   return read_at(file, {reinterpret_cast<uint8_t*>(&value), sizeof(T)}, offset);
 }
 
-bool write_at(const Descriptor& file, std::span<const uint8_t> content, uint64_t offset) {
-  while (!content.empty()) {
-    const ssize_t put = ::pwrite(file.get(), content.data(), content.size(), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    content = content.subspan(static_cast<size_t>(put));
-    offset += static_cast<uint64_t>(put);
-  }
-  return true;
+bool write_bytes(const Descriptor& file, std::span<const uint8_t> content, uint64_t offset) {
+  return put_all_at(file, static_cast<int64_t>(offset), content);
 }
 
 template <class T>
@@ -147,7 +142,8 @@ CacheSegment CacheSegment::make(const fs::path& folder, const std::string& name,
   segment.index_ = create(kIndex);
   IndexHead head{kIndexMagic, capacity, 0, 0};
   head.check = check_of(head);
-  const bool done = ::flock(segment.samples_.get(), LOCK_EX | LOCK_NB) == 0 && write_at(segment.index_, plain_bytes(head), 0);
+  const bool done =
+      ::flock(segment.samples_.get(), LOCK_EX | LOCK_NB) == 0 && write_bytes(segment.index_, plain_bytes(head), 0);
   TSR_CHECK(done, "cannot write {}: {}", (folder / name).string(), std::strerror(errno));
   segment.hold();
   return segment;
@@ -251,15 +247,15 @@ bool CacheSegment::append(const SampleKey& key, uint64_t tag, const EntryParts& 
   head.hash = hash.value();
   head.check = check_of(head);
   uint64_t at = end_;
-  bool done = write_at(samples_, plain_bytes(head), at);
+  bool done = write_bytes(samples_, plain_bytes(head), at);
   at += sizeof(EntryHead);
   for (const std::span<const uint8_t> part : parts) {
-    done = done && write_at(samples_, part, at);
+    done = done && write_bytes(samples_, part, at);
     at += part.size();
   }
   StoredRecord stored{key, end_, 0};
   stored.check = check_of(stored);
-  done = done && write_at(index_, plain_bytes(stored), sizeof(IndexHead) + records_ * sizeof(StoredRecord));
+  done = done && write_bytes(index_, plain_bytes(stored), sizeof(IndexHead) + records_ * sizeof(StoredRecord));
   if (!done) return false;
   record = {key, end_};
   end_ = padded(at);

@@ -83,10 +83,6 @@ ClassFrequencies frequencies_of(const std::vector<SampleClasses>& samples, int n
   return all;
 }
 
-ClassFrequencies count_frequencies(const Dataset& dataset, int threads) {
-  return frequencies_of(count_sample_classes(dataset, threads), dataset.classes().size());
-}
-
 std::vector<double> weights_by(const WeightMethod& method, const ClassFrequencies& counts) {
   return std::visit([&](const auto& one) { return weights_of(one, counts); }, method);
 }

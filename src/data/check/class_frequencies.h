@@ -4,7 +4,6 @@
 
 #include "config/class_weights.h"
 #include "data/check/sample_classes.h"
-#include "data/dataset.h"
 
 namespace tessera {
 
@@ -22,9 +21,6 @@ struct ClassFrequencies {
 
 // Of these samples; those that could not be read are left out, as training leaves them out.
 ClassFrequencies frequencies_of(const std::vector<SampleClasses>& samples, int num_classes);
-
-// Of all samples of a data set: count_sample_classes.
-ClassFrequencies count_frequencies(const Dataset& dataset, int threads);
 
 // The weights that a method gives, one per class; 1 for classes that never occur. Its own `weights` are not looked at.
 std::vector<double> weights_by(const WeightMethod& method, const ClassFrequencies& counts);

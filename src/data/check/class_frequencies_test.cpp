@@ -28,7 +28,7 @@ TEST(ClassFrequencies, OfADataSetAreThoseOfItsCheck) {
   const testing::FixedDataset data({testing::row_sample("x", {0, 255, 255, 0}, {0, 1, 1, -1}), testing::bad_sample("y"),
                                     testing::row_sample("z", {255, 0}, {0, 0})});
   for (const int threads : {1, 3}) {
-    const ClassFrequencies counts = count_frequencies(data, threads);
+    const ClassFrequencies counts = frequencies_of(count_sample_classes(data, threads), 3);
     EXPECT_EQ(counts.pixels, (std::vector<int64_t>{3, 2, 0}));
     EXPECT_EQ(counts.images, (std::vector<int64_t>{2, 1, 0}));
     EXPECT_EQ(counts.labelled_where_seen, (std::vector<int64_t>{5, 3, 0}));

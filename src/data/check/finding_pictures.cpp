@@ -65,11 +65,10 @@ Image draw_values(const RawMask& mask) {
 std::vector<bool> pixels_without_class(const RawMask& mask, const LabelConfig& rules, int classes) {
   std::map<int32_t, bool> known;
   std::vector<bool> marked(mask.values.size());
+  RawMask one{1, 1, mask.rgb, {0}, mask.bits, mask.palette};
   for (size_t i = 0; i < mask.values.size(); ++i) {
     const auto [place, is_new] = known.emplace(mask.values[i], true);
     if (is_new) {
-      RawMask one = mask;
-      one.height = one.width = 1;
       one.values = {mask.values[i]};
       try {
         apply_label_rules(one, rules, classes);
@@ -119,7 +118,7 @@ Image close_up(const Image& picture, const std::vector<bool>& marked) {
   const int left = std::clamp(static_cast<int>(centre % row) - width / 2, 0, picture.width - width);
   Image part(height, width, 3);
   for (int y = 0; y < height; ++y) {
-    const auto from = picture.bytes().begin() + ptrdiff_t{3} * ((top + y) * picture.width + left);
+    const auto from = picture.bytes().begin() + 3 * (ptrdiff_t{top + y} * picture.width + left);
     std::copy_n(from, 3 * width, part.bytes().begin() + ptrdiff_t{3} * y * width);
   }
   return part;

@@ -105,24 +105,30 @@ nlohmann::json to_json(const std::vector<SampleClasses>& all) {
   return rows;
 }
 
-std::vector<SampleClasses> from_json(const nlohmann::json& rows) {
+// Classes are places in lists for those who read it.
+std::vector<SampleClasses> from_json(const nlohmann::json& rows, int num_classes) {
   std::vector<SampleClasses> all;
   for (const nlohmann::json& row : rows) {
     SampleClasses& one = all.emplace_back();
     one.usable = row.at(0).get<int64_t>() >= 0;
     one.labelled = std::max<int64_t>(0, row.at(0).get<int64_t>());
-    for (size_t k = 1; k + 1 < row.size(); k += 2) one.pixels.emplace_back(row[k].get<int16_t>(), row[k + 1].get<int64_t>());
+    for (size_t k = 1; k + 1 < row.size(); k += 2) {
+      const auto label = row[k].get<int64_t>(), pixels = row[k + 1].get<int64_t>();
+      TSR_CHECK(label >= 0 && label < num_classes && pixels > 0, "{} pixels of class {}, of {} classes", pixels, label,
+                num_classes);
+      one.pixels.emplace_back(static_cast<int16_t>(label), pixels);
+    }
   }
   return all;
 }
 
 // What was kept; nothing where there is none, or it is damaged.
-std::optional<std::vector<SampleClasses>> read_kept(const fs::path& file, int64_t size) {
+std::optional<std::vector<SampleClasses>> read_kept(const fs::path& file, const Dataset& dataset) {
   std::error_code error;
   if (!fs::exists(file, error)) return std::nullopt;
   try {
-    std::vector<SampleClasses> all = from_json(nlohmann::json::parse(read_text(file)));
-    if (std::ssize(all) == size) return all;
+    std::vector<SampleClasses> all = from_json(nlohmann::json::parse(read_text(file)), dataset.classes().size());
+    if (std::ssize(all) == dataset.size()) return all;
   } catch (const std::exception& e) {
     log_warn("{}: not readable, the labels are counted again: {}", file.string(), e.what());
   }
@@ -158,7 +164,7 @@ std::vector<SampleClasses> kept_sample_classes(const Dataset& dataset, const Dat
   } catch (const Error&) {  // no place for a cache
   }
   if (!folder.empty()) {
-    if (auto kept = read_kept(folder / *name, dataset.size())) return *std::move(kept);
+    if (auto kept = read_kept(folder / *name, dataset)) return *std::move(kept);
   }
   std::vector<SampleClasses> all = count_sample_classes(dataset, threads);
   if (folder.empty()) return all;

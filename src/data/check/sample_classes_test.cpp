@@ -47,6 +47,11 @@ TEST(SampleClasses, AreKeptUntilAFileChanges) {
   text.replace(text.find("12"), 2, "11");
   write_file(kept[0], text);
   EXPECT_EQ(counted().at(0).pixels.at(0).second, 11);
+  // Nobody may take a class that there is not for a place in a list.
+  for (const std::string damaged : {"[[24,2,24],[24,0,24]]", "[[24,-1,24],[24,0,24]]", "[[24,0,-24],[24,0,24]]"}) {
+    write_file(kept[0], damaged);
+    EXPECT_EQ(counted(), first) << damaged;
+  }
   testing::write_mask(folder / "masks/a.png", {4, 6}, 0);
   EXPECT_EQ(counted().at(0), (SampleClasses{{{0, 24}}, 24, true}));
   EXPECT_EQ(list_files(cache.path() / "labels").size(), 2U);

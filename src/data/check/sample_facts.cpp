@@ -88,16 +88,21 @@ void set_fault(SampleFacts& facts, FindingKind kind, std::string reason) {
 
 }  // namespace
 
+// Whole numbers: in which order they are added changes nothing.
+void add_counts(const ByteHistogram& from, ByteHistogram& to) {
+  if (to.size() < from.size()) to.resize(from.size());
+  for (size_t c = 0; c < from.size(); ++c) {
+    for (size_t value = 0; value < from[c].size(); ++value) to[c][value] += from[c][value];
+  }
+}
+
 SampleFacts look_at_sample(const Dataset& dataset, int64_t index, ByteHistogram& histogram) {
   SampleFacts facts;
   try {
     ByteHistogram own;
     const Sample sample = read_sample(dataset, index, facts, own);
     if (sample.labels) count_labels(*sample.labels, dataset.classes(), facts);
-    if (histogram.size() < own.size()) histogram.resize(own.size());
-    for (size_t c = 0; c < own.size(); ++c) {
-      for (size_t value = 0; value < own[c].size(); ++value) histogram[c][value] += own[c][value];
-    }
+    add_counts(own, histogram);
   } catch (const BadSample& bad) {
     set_fault(facts, fault_kind(bad.reason()), bad.reason());
     const bool turned = facts.image_file.orientation >= 5 && facts.mask_file.orientation < 5;

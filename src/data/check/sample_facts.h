@@ -64,6 +64,9 @@ struct SampleFacts {
 // How often each value occurs in each channel of 8-bit images.
 using ByteHistogram = std::vector<std::array<int64_t, 256>>;
 
+// Has `to` count what `from` does too.
+void add_counts(const ByteHistogram& from, ByteHistogram& to);
+
 // Reads sample `index`, decoding image and mask once. Whatever goes wrong is the sample's fault. histogram: added to, where the
 // image is of bytes and the sample can be used. Any number of threads.
 SampleFacts look_at_sample(const Dataset& dataset, int64_t index, ByteHistogram& histogram);

@@ -4,19 +4,11 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+#include "core/start_threads.h"
 
 namespace tessera {
-namespace {
-
-// Whole numbers: in which order they are added changes nothing.
-void add_counts(const ByteHistogram& from, ByteHistogram& to) {
-  if (to.size() < from.size()) to.resize(from.size());
-  for (size_t c = 0; c < from.size(); ++c) {
-    for (size_t value = 0; value < from[c].size(); ++value) to[c][value] += from[c][value];
-  }
-}
-
-}  // namespace
 
 Survey survey_split(Split split, DatasetPtr data, int threads, const std::function<void(int64_t done)>& progress) {
   const auto start = std::chrono::steady_clock::now();
@@ -44,9 +36,10 @@ Survey survey_split(Split split, DatasetPtr data, int threads, const std::functi
     const std::lock_guard lock(mutex);
     add_counts(counts, survey.histogram);
   };
-  std::vector<std::jthread> pool;
-  for (int k = 0; k < std::max(1, threads); ++k) pool.emplace_back(work);
-  pool.clear();  // joins
+  std::vector<std::thread> others;
+  start_threads(others, threads - 1, work);
+  work();
+  for (std::thread& other : others) other.join();
   if (failure) std::rethrow_exception(failure);
   survey.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return survey;

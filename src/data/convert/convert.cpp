@@ -100,7 +100,7 @@ std::vector<ConvertedSplit> convert(const DataConfig& config, const std::vector<
   make_folders(to);
   refuse_foreign_files(to);
   const Turn turn(to);
-  const std::string identity = source_identity(config, splits, options.output, formats.at(0)->needs_unique_names());
+  const std::string identity = source_identity(config, splits, options.output, *formats.at(0));
   if (is_converted(to, identity)) return {};
   Journal journal(to, identity);
   remove_leftovers_below(to);

@@ -10,6 +10,7 @@
 #include "data/datasets/open_records.h"
 #include "storage/content_hash.h"
 #include "support/cache_folder.h"
+#include "support/fixed_dataset.h"
 #include "support/fixtures.h"
 #include "support/image_files.h"
 #include "support/messages.h"
@@ -101,6 +102,37 @@ TEST(Convert, AFolderOfFilesIsTheFilesThatWentIn) {
   read.path = to / "f";
   for (const Split split : {Split::kTrain, Split::kVal})
     expect_same_samples(*make_dataset(config, split), *make_dataset(read, split));
+}
+
+TEST(Convert, NamesOfAnyBytesSurvive) {
+  const testing::OwnCache cache;
+  const TempFolder from, to;
+  const std::string deep = std::string(120, 'd') + "/" + std::string(120, 'n');
+  for (const std::string& name : {std::string("line\nend"), std::string("tab\there"), std::string("m\xFCnchen"), deep}) {
+    testing::write_image(from / ("images/" + name + ".png"), {5, 7});
+    testing::write_mask(from / ("masks/" + name + ".png"), {5, 7}, 1);
+  }
+  DataConfig config = testing::pairs_at(from.path());
+  config.val_share = 0;
+  const DatasetPtr source = make_dataset(config, Split::kTrain);
+  for (const std::string format : {"mds", "tar", "tfrecord", "folder"}) {
+    SCOPED_TRACE(format);
+    convert(config, {{Split::kTrain, source}}, to / format, {small(format), 2}, [](int64_t) {});
+    DataConfig read = format == "folder" ? config : read_with(format, to / format);
+    read.path = to / format;
+    read.val_share = 0;
+    expect_same_samples(*source, *make_dataset(read, Split::kTrain));
+  }
+}
+
+TEST(Convert, NamesThatAFolderWouldHideAreRefusedBeforeAnythingIsWritten) {
+  const TempFolder to;
+  const auto hidden = std::make_shared<testing::FixedDataset>(std::vector{testing::row_sample("sub/.a", {1, 2}, {0, 1})});
+  const std::string message = message_of([&] {
+    convert({}, {{Split::kTrain, hidden}}, to / "f", {small("folder"), 2}, [](int64_t) {});
+  });
+  EXPECT_CONTAINS(message, "a sample of train is called 'sub/.a'");
+  EXPECT_FALSE(fs::exists(to / "f/train"));
 }
 
 TEST(Convert, DrawnSamplesAreStoredAsPng) {

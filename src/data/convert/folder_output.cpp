@@ -1,7 +1,8 @@
 #include "data/convert/folder_output.h"
 
-#include "core/error.h"
-#include "core/printable.h"
+#include <algorithm>
+
+#include "core/files.h"
 #include "data/decode/decode.h"
 #include "data/records/shard_format.h"
 
@@ -12,7 +13,6 @@ class FileGroup : public ShardWriter {
  public:
   uint64_t bytes_with(const EncodedSample& sample) const override { return bytes_ + size_of(sample); }
   void add(const EncodedSample& sample) override {
-    TSR_CHECK(usable_id(sample.id), "a sample is called '{}', which cannot be the name of a file", printable(sample.id));
     bytes_ += size_of(sample);
     samples_.push_back(sample);
   }
@@ -45,6 +45,14 @@ std::string usual_ending(std::span<const uint8_t> image) {
     case FileFormat::kDicom: break;
   }
   return ".dcm";
+}
+
+std::string FolderOutput::why_not_named(const std::string& id) const {
+  if (!usable_id(id)) return "which cannot be the name of a file";
+  const fs::path path(id);
+  const bool hidden =
+      std::any_of(path.begin(), path.end(), [](const fs::path& part) { return part.native().starts_with('.'); });
+  return hidden ? "and files whose names start with a dot are not looked at in a folder" : "";
 }
 
 std::unique_ptr<ShardWriter> FolderOutput::new_shard() const {

@@ -11,6 +11,7 @@ class FolderOutput : public OutputFormat {
   std::vector<NamedBytes> files(ShardWriter& shard, int64_t number, nlohmann::json& about) const override;
   RecordSourcePtr open(const fs::path& /*folder*/) const override { return nullptr; }
   bool needs_unique_names() const override { return true; }
+  std::string why_not_named(const std::string& id) const override;
 };
 
 // The usual ending of such a file, with its dot. Throws Error for what is no image file.

@@ -46,6 +46,9 @@ class OutputFormat {
 
   // Whether samples are told apart by their names alone.
   virtual bool needs_unique_names() const { return false; }
+
+  // Why no sample can be called so; empty: one can.
+  virtual std::string why_not_named(const std::string& /*id*/) const { return ""; }
 };
 
 // Some of the samples are read, for what depends on how all of them are stored.

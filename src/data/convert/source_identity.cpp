@@ -32,7 +32,7 @@ bool decides_samples(const SchemaLine& line) {
 }  // namespace
 
 std::string source_identity(const DataConfig& config, const std::vector<OpenSplit>& splits, const OutputOptions& options,
-                            bool needs_unique_names) {
+                            const OutputFormat& format) {
   std::string text =
       fmt::format("{}\n{}\n{}\n{}\n", options.format, options.compression, fmt::join(options.hashes, ","), options.shard_bytes);
   DataConfig copy = config;
@@ -44,8 +44,11 @@ std::string source_identity(const DataConfig& config, const std::vector<OpenSpli
     std::unordered_set<std::string> names;
     for (int64_t i = 0; i < data->size(); ++i) {
       const std::string id = data->id(i);
+      const std::string why = format.why_not_named(id);
+      TSR_CHECK(why.empty(), "a sample of {} is called '{}', {}; convert to mds, tfrecord or tar", name_of(split),
+                printable(id), why);
       TSR_CHECK(
-          !needs_unique_names || names.insert(id).second,
+          !format.needs_unique_names() || names.insert(id).second,
           "two samples of {} are called {}, and --format {} tells samples apart by their names; convert to mds or tfrecord",
           name_of(split), printable(id), options.format);
       text += id + '\0' + file_text(data->image_file(i)) + " " + file_text(data->mask_file(i)) + "\n";

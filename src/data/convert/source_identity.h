@@ -11,6 +11,6 @@ namespace tessera {
 // sizes and times of their files. Another key means that going on would mix two data sets. Throws Error where two samples have
 // one name and the format needs names.
 std::string source_identity(const DataConfig& config, const std::vector<OpenSplit>& splits, const OutputOptions& options,
-                            bool needs_unique_names);
+                            const OutputFormat& format);
 
 }  // namespace tessera

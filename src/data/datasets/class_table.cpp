@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
+#include "core/printable.h"
 #include "data/datasets/palette.h"
 
 namespace tessera {
@@ -67,6 +68,19 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
     table.palette.push_back(color);
   }
   return table;
+}
+
+void check_same_classes(const std::vector<std::string>& train, const std::vector<std::string>& other, std::string_view split) {
+  if (train == other) return;
+  const auto name = [](const std::vector<std::string>& names, size_t k) {
+    return k < names.size() ? "'" + printable(names[k]) + "'" : std::string("not there");
+  };
+  size_t k = 0;
+  while (k < std::min(train.size(), other.size()) && train[k] == other[k]) ++k;
+  fail(
+      "the data of train and {} have different classes ({} and {}): class {} is {} in train and {} in {}; they must be "
+      "labelled alike",
+      split, train.size(), other.size(), k, name(train, k), name(other, k), split);
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/data_config.h"
@@ -17,5 +18,8 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
 // case of letters), or where masks are binary and there are two classes. None where class 0 is a class like the others, such as
 // sky.
 std::optional<int16_t> background_class(const std::vector<std::string>& names, bool binary_masks);
+
+// Throws Error, naming the first class that differs, unless both splits have the same classes in the same order.
+void check_same_classes(const std::vector<std::string>& train, const std::vector<std::string>& other, std::string_view split);
 
 }  // namespace tessera

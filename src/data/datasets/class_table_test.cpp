@@ -61,5 +61,14 @@ TEST(ClassTable, ClassZeroIsBlackOnlyWhereItIsBackground) {
   EXPECT_EQ(background_class({}, false), std::nullopt);
 }
 
+TEST(ClassTable, SplitsMustHaveTheSameClasses) {
+  check_same_classes({"a", "b"}, {"a", "b"}, "val");
+  const auto message = [](const std::vector<std::string>& other) {
+    return testing::message_of([&] { check_same_classes({"bg", "a", "b"}, other, "val"); });
+  };
+  EXPECT_CONTAINS(message({"bg", "b", "a"}), "class 1 is 'a' in train and 'b' in val");
+  EXPECT_CONTAINS(message({"bg", "a"}), "(3 and 2): class 2 is 'b' in train and not there in val");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -13,6 +14,7 @@
 #include "data/datasets/coco_outline.h"
 #include "data/datasets/coco_segments.h"
 #include "data/datasets/file_version.h"
+#include "data/datasets/folder_names.h"
 #include "data/datasets/held_out.h"
 #include "data/datasets/load_sample.h"
 #include "data/datasets/sample_list.h"
@@ -34,9 +36,9 @@ bool stays_below(const fs::path& root, const fs::path& name) {
   return std::mismatch(folder.begin(), std::prev(folder.end()), name.begin(), name.end()).first == std::prev(folder.end());
 }
 
-// Whether val is a part of train's file: all is left to be found, and there is no file for val.
+// Whether val is a part of train's file: nobody names one for val, and none is found.
 bool is_held_out(const DataConfig& config) {
-  return !names_files(config.train) && !names_files(config.val) && !find_coco_files(config.path, Split::kVal);
+  return !names_files(config.val) && !find_coco_files(config.path, Split::kVal);
 }
 
 fs::path json_of(const DataConfig& config, Split split) {
@@ -66,8 +68,8 @@ fs::path image_folder(const DataConfig& config, Split split, const fs::path& jso
       if (is_plain_file(folder / images[i].file_name)) return folder;
     }
   }
-  fail("no folder below {} holds the images of {} (the first is {}); set data.path or data.{}.images", root.string(),
-       json.string(), printable(images[0].file_name), name_of(split));
+  fail("no folder below {} holds the images of {} (the first is {}); set data.path or data.{}.images; folders there: {}",
+       root.string(), json.string(), printable(images[0].file_name), name_of(split), folder_list(root));
 }
 
 }  // namespace
@@ -85,9 +87,20 @@ CocoDataset::CocoDataset(const DataConfig& config, Split split) : config_(config
   TSR_CHECK(!file.images.empty(), "{} lists no images", json_.string());
   images_ = image_folder(config, source, json_, file.images);
   class_map_ = map_coco_classes(config_, file.categories);
+  if (!config.classes.empty() && split != Split::kTrain && !held_out) check_against_train(config, split);
   classes_ = make_class_table(config, class_map_.names);
   gather(std::move(file));
   choose(config, split, held_out);
+}
+
+// Where data.classes renames the classes, a file with other ones, or with the same in another order, would go unnoticed.
+void CocoDataset::check_against_train(const DataConfig& config, Split split) const {
+  const SplitConfig& train = config.train;
+  const fs::path root = root_of(config, train);
+  const std::optional<CocoFiles> found = train.masks.empty() ? find_coco_files(root, Split::kTrain) : std::nullopt;
+  const fs::path json = found ? found->json : root / train.masks;
+  if ((train.masks.empty() && !found) || json == json_ || !is_plain_file(json)) return;
+  check_same_classes(map_coco_classes(config_, read_coco_file(json).categories).names, class_map_.names, name_of(split));
 }
 
 // The samples of the file that are the split's.
@@ -107,17 +120,22 @@ void CocoDataset::choose(const DataConfig& config, Split split, bool held_out) {
 
 // Sorts the annotations to their images.
 void CocoDataset::gather(CocoFile file) {
+  id_words_ = std::move(file.words);
   std::unordered_map<int64_t, size_t> position;
+  std::unordered_set<std::string> files, names;
   for (size_t i = 0; i < file.images.size(); ++i) {
     CocoImage& image = file.images[i];
     std::string id = fs::path(image.file_name).replace_extension().generic_string();
     if (image.file_name.empty()) id = fmt::format("images[{}]", i);
-    if (image.id >= 0) {
+    // Of a.jpg and a.png the second keeps its ending; of one file that is listed twice it is told by its place.
+    const bool is_new_file = files.insert(image.file_name).second, is_new_name = names.insert(id).second;
+    if (!is_new_name) id = is_new_file ? image.file_name : fmt::format("{}#{}", image.file_name, i);
+    if (image.id != kNoCocoId) {
       const auto [place, is_new] = position.emplace(image.id, i);
       if (!is_new) {  // whose annotations are whose cannot be told
         CocoImage& first = items_[place->second].image;
         image.fault = first.fault = fmt::format("images '{}' and '{}' have the same id {}", printable(first.file_name),
-                                                printable(image.file_name), image.id);
+                                                printable(image.file_name), id_text(image.id));
       }
     }
     items_.push_back({std::move(id), std::move(image), 0, 0});
@@ -132,11 +150,11 @@ void CocoDataset::gather(CocoFile file) {
     std::erase_if(annotations_, is_lonely);
     TSR_CHECK(!annotations_.empty(),
               "{}: no annotation belongs to an image that the file lists; the first is annotation {} with image_id {}",
-              json_.string(), lonely.id, lonely.image_id);
+              json_.string(), lonely.id, id_text(lonely.image_id));
     log_warn(
         "{}: {} of {} annotations belong to images that the file does not list and are left out; the first is annotation {} "
         "with image_id {}",
-        json_.string(), all - annotations_.size(), all, lonely.id, lonely.image_id);
+        json_.string(), all - annotations_.size(), all, lonely.id, id_text(lonely.image_id));
   }
   std::stable_sort(annotations_.begin(), annotations_.end(), [&](const CocoAnnotation& a, const CocoAnnotation& b) {
     return position.at(a.image_id) < position.at(b.image_id);
@@ -171,7 +189,7 @@ LabelMap CocoDataset::draw(const Item& item) const {
       TSR_CHECK(annotation.fault.empty(), "{}", annotation.fault);
       TSR_CHECK(annotation.length > 0, "it has no segmentation");
       const auto label = class_map_.of_category.find(annotation.category_id);
-      TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", annotation.category_id);
+      TSR_CHECK(label != class_map_.of_category.end(), "its category {} is not in the file", id_text(annotation.category_id));
       std::vector<PixelRun> runs = outline_runs(outline_text(annotation), item.image.size, budget);
       const int64_t painted = area_of(runs);
       unpainted -= painted;
@@ -203,7 +221,8 @@ LabelMap CocoDataset::draw_segments(const Item& item, const CocoAnnotation& anno
     return segment_labels(read_sample_file(item.id, mask).bytes, mask.string(), outline_text(annotation), class_map_,
                           {.crowds = config_.crowds, .max_pixels = options_.max_pixels});
   } catch (const Error& error) {
-    throw BadSample(item.id, fmt::format("{}: annotation of image {}: {}", json_.string(), annotation.image_id, error.what()));
+    throw BadSample(item.id,
+                    fmt::format("{}: annotation of image {}: {}", json_.string(), id_text(annotation.image_id), error.what()));
   }
 }
 
@@ -214,7 +233,7 @@ LabelMap CocoDataset::labels_of(const Item& item) const {
   if (panoptic == end) return draw(item);
   if (end - begin > 1)
     throw BadSample(item.id, fmt::format("{}: image {} has {} annotations, expected one with segments_info", json_.string(),
-                                         item.image.id, end - begin));
+                                         id_text(item.image.id), end - begin));
   return draw_segments(item, *panoptic);
 }
 
@@ -240,7 +259,7 @@ Sample CocoDataset::get(int64_t index) const {
                                          "data.coco.allow_outside=true",
                                          json_.string(), printable(item.image.file_name), root_.string()));
   Sample sample = load_image_sample(item.id, path, options_);
-  const std::string labels_name = fmt::format("of image {} in {}", item.image.id, json_.string());
+  const std::string labels_name = fmt::format("of image {} in {}", id_text(item.image.id), json_.string());
   check_mask_size(sample, item.image.size, path.string(), labels_name);
   attach_labels(sample, labels_of(item), path.string(), labels_name);
   return sample;

@@ -14,7 +14,7 @@ namespace tessera {
 
 // COCO instances, or the segments of its panoptic files, drawn as class masks, for COCO itself and for any file in its format.
 // Images come from data.<split>.images, instances from data.<split>.masks; what is not named is found
-// (data/datasets/coco_files.h). Where train and val name nothing and there is no file for val, val is data.val_share of train's
+// (data/datasets/coco_files.h). Where val names nothing and there is no file for it, it is data.val_share of train's
 // images. Every image of the file is a sample, also one without objects.
 class CocoDataset : public Dataset {
  public:
@@ -38,11 +38,13 @@ class CocoDataset : public Dataset {
     size_t end = 0;
   };
 
+  void check_against_train(const DataConfig& config, Split split) const;
   void gather(CocoFile file);
   void choose(const DataConfig& config, Split split, bool held_out);
   std::string outline_text(const CocoAnnotation& annotation) const;
   LabelMap labels_of(const Item& item) const;
   LabelMap draw(const Item& item) const;
+  std::string id_text(int64_t id) const { return coco_id_text(id, id_words_); }
   LabelMap draw_segments(const Item& item, const CocoAnnotation& annotation) const;
 
   fs::path root_;
@@ -55,6 +57,7 @@ class CocoDataset : public Dataset {
   ClassTable classes_;
   std::vector<CocoAnnotation> annotations_;  // grouped by image, in the file's order within one
   std::vector<std::string> mask_files_;      // of a panoptic file
+  std::vector<std::string> id_words_;        // ids that are no numbers
   std::vector<Item> items_;
   DataOrigin origin_;
 };

@@ -1,18 +1,23 @@
 #include "data/datasets/coco_annotations.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "data/datasets/char_reader.h"
 
 namespace tessera {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int64_t kFirstWord = kNoCocoId + 1;
 
 // Keeps the few fields that matter of { "images": [{...}], "annotations": [{...}], "categories": [{...}] }, ignores the rest.
 class Handler final : public nlohmann::json_sax<Json> {
@@ -33,7 +38,7 @@ class Handler final : public nlohmann::json_sax<Json> {
 
   bool string(string_t& value) override {
     if (depth_ != kEntry) return true;
-    if (is_id()) return refuse_id(fmt::format("\"{}\", a string", value));
+    if (is_id()) return number(0, id_of(value));
     if (section_ == "images" && key_ == "file_name") image_.file_name = value;
     if (section_ == "annotations" && key_ == "file_name") mask_file_ = value;
     if (section_ == "categories" && key_ == "name") category_.name = value;
@@ -107,6 +112,17 @@ class Handler final : public nlohmann::json_sax<Json> {
            (section_ == "annotations" && (key_ == "image_id" || key_ == "category_id"));
   }
 
+  int64_t id_of(const std::string& word) {
+    // Nothing refers to an annotation: its place in the list names it as well.
+    if (section_ == "annotations" && key_ == "id") return static_cast<int64_t>(out_.annotations.size());
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error == std::errc() && std::to_string(number) == word) return number;
+    const auto [place, is_new] = words_.emplace(word, kFirstWord + static_cast<int64_t>(out_.words.size()));
+    if (is_new) out_.words.push_back(word);
+    return place->second;
+  }
+
   bool refuse_id(const std::string& what) {
     const size_t place = section_ == "images"        ? out_.images.size()
                          : section_ == "annotations" ? out_.annotations.size()
@@ -152,10 +168,11 @@ class Handler final : public nlohmann::json_sax<Json> {
 
   void keep_entry() {
     if (section_ == "images") {
-      if (image_.id < 0) note(image_.fault, fmt::format("image {} has no 'id'", out_.images.size()));
-      if (image_.file_name.empty()) note(image_.fault, fmt::format("image {} has no 'file_name'", image_.id));
+      if (image_.id == kNoCocoId) note(image_.fault, fmt::format("image {} has no 'id'", out_.images.size()));
+      if (image_.file_name.empty())
+        note(image_.fault, fmt::format("image {} has no 'file_name'", coco_id_text(image_.id, out_.words)));
       if (image_.size.height <= 0 || image_.size.width <= 0)
-        note(image_.fault, fmt::format("image {} lacks 'height' or 'width'", image_.id));
+        note(image_.fault, fmt::format("image {} lacks 'height' or 'width'", coco_id_text(image_.id, out_.words)));
       out_.images.push_back(std::move(image_));
     } else if (section_ == "annotations" && segments_) {
       if (mask_file_.empty()) note(annotation_.fault, fmt::format("annotation {} has no 'file_name'", out_.annotations.size()));
@@ -164,12 +181,13 @@ class Handler final : public nlohmann::json_sax<Json> {
       out_.mask_files.push_back(std::move(mask_file_));
       out_.annotations.push_back(annotation_);
     } else if (section_ == "annotations") {
-      if (annotation_.id < 0) note(annotation_.fault, fmt::format("annotation {} has no 'id'", out_.annotations.size()));
-      if (annotation_.category_id < 0)
+      if (annotation_.id == kNoCocoId)
+        note(annotation_.fault, fmt::format("annotation {} has no 'id'", out_.annotations.size()));
+      if (annotation_.category_id == kNoCocoId)
         note(annotation_.fault, fmt::format("annotation {} has no 'category_id'", annotation_.id));
       out_.annotations.push_back(annotation_);
     } else if (section_ == "categories") {
-      TSR_CHECK(category_.id >= 0 && !category_.name.empty(), "{}: category {} lacks 'id' or 'name'", path_,
+      TSR_CHECK(category_.id != kNoCocoId && !category_.name.empty(), "{}: category {} lacks 'id' or 'name'", path_,
                 out_.categories.size());
       out_.categories.push_back(std::move(category_));
     }
@@ -178,6 +196,7 @@ class Handler final : public nlohmann::json_sax<Json> {
   std::string path_;
   const CharReader& reader_;
   CocoFile& out_;
+  std::unordered_map<std::string, int64_t> words_;
   int depth_ = 0;
   std::string section_, key_;
   std::set<std::string> sections_;
@@ -190,8 +209,18 @@ class Handler final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
+std::string coco_id_text(int64_t id, std::span<const std::string> words) {
+  if (id == kNoCocoId) return "without an id";
+  const int64_t place = id - kFirstWord;  // of a number that was written: far behind the words
+  const bool is_word = id < 0 && place < static_cast<int64_t>(words.size());
+  return is_word ? printable(words[static_cast<size_t>(place)]) : std::to_string(id);
+}
+
 CocoFile read_coco_file(const fs::path& path) {
   CocoFile file;
+  const std::string start = start_of_file(path, 2);
+  TSR_CHECK(start != "\xFF\xFE" && start != "\xFE\xFF", "{} is UTF-16 text: expected UTF-8; save it with that encoding",
+            path.string());
   CharReader reader(path);
   Handler handler(path, reader, file);
   Json::sax_parse(CharIterator(reader), CharIterator(), &handler);
@@ -199,7 +228,8 @@ CocoFile read_coco_file(const fs::path& path) {
   std::sort(file.categories.begin(), file.categories.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   for (size_t i = 1; i < file.categories.size(); ++i) {
     TSR_CHECK(file.categories[i - 1].id != file.categories[i].id, "{}: categories '{}' and '{}' have the same id {}",
-              path.string(), file.categories[i - 1].name, file.categories[i].name, file.categories[i].id);
+              path.string(), file.categories[i - 1].name, file.categories[i].name,
+              coco_id_text(file.categories[i].id, file.words));
   }
   return file;
 }

@@ -60,14 +60,22 @@ CocoFile read_lists(const std::string& images, const std::string& annotations) {
   return read_coco_file(folder / "x.json");
 }
 
-TEST(CocoAnnotations, IdsAreWholeNumbers) {
-  EXPECT_EQ(read_lists(R"({"id": 1, "file_name": "a", "height": 1, "width": 1}, {"id": "0002"})", "").images.at(1).fault,
-            "images[1].id is \"0002\", a string: expected a whole number");
-  const auto fault = [](const std::string& annotation) { return read_lists("", annotation).annotations.at(0).fault; };
-  EXPECT_CONTAINS(fault(R"({"id": "x"})"), "annotations[0].id is \"x\", a string");
-  EXPECT_CONTAINS(fault(R"({"id": 1, "image_id": "a.jpg"})"), "annotations[0].image_id is \"a.jpg\"");
-  EXPECT_CONTAINS(fault(R"({"category_id": 1.5})"), "annotations[0].category_id is 1.5: expected");
-  EXPECT_CONTAINS(read_error(R"({"categories": [{"id": "3", "name": "a"}]})"), "categories[0].id is \"3\", a string");
+TEST(CocoAnnotations, IdsAreWholeNumbersOrWords) {
+  const CocoFile file =
+      read_lists(R"({"id": "a", "file_name": "a", "height": 1, "width": 1}, {"id": "7"}, {"id": -3}, {"id": "07"})",
+                 R"({"id": "x", "image_id": "a", "category_id": 0}, {"id": 1, "image_id": 7, "category_id": "7"})");
+  EXPECT_EQ(file.images[0].fault, "");
+  EXPECT_EQ(file.annotations[0].fault, "");
+  EXPECT_EQ(file.annotations[0].image_id, file.images[0].id);
+  EXPECT_EQ(file.annotations[1].image_id, file.images[1].id);
+  EXPECT_EQ(file.annotations[1].category_id, 7);
+  EXPECT_EQ(file.images[2].id, -3);
+  EXPECT_NE(file.images[3].id, 7);
+  EXPECT_EQ(coco_id_text(file.images[3].id, file.words), "07");
+  EXPECT_EQ(coco_id_text(file.images[0].id, file.words), "a");
+  EXPECT_EQ(coco_id_text(-3, file.words), "-3");
+  EXPECT_CONTAINS(read_lists("", R"({"category_id": 1.5})").annotations.at(0).fault,
+                  "annotations[0].category_id is 1.5: expected");
 }
 
 TEST(CocoAnnotations, OneBadEntryCostsNoOther) {
@@ -96,6 +104,7 @@ TEST(CocoAnnotations, IdsOfOtherPlacesMayBeText) {
 TEST(CocoAnnotations, BrokenFilesAreNamed) {
   EXPECT_CONTAINS(read_error(std::string(kSmall.substr(0, 300))), "not valid JSON");
   EXPECT_CONTAINS(read_error(""), "not valid JSON");
+  EXPECT_CONTAINS(read_error("\xFF\xFE{"), "is UTF-16 text: expected UTF-8");
   EXPECT_CONTAINS(read_error("{}"), "no list 'images'");
   EXPECT_CONTAINS(read_error(R"({"images": [], "categories": []})"), "no list 'annotations'");
   EXPECT_CONTAINS(

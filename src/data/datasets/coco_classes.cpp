@@ -42,9 +42,13 @@ std::vector<std::string> object_names(CocoClasses classes, std::span<const CocoC
   if (classes == CocoClasses::kSupercategory) return supercategory_names(categories);
   if (classes == CocoClasses::kBinary) return {"object"};
   std::vector<std::string> names;
-  for (const CocoCategory& category : categories) names.push_back(category.name);
+  for (const CocoCategory& category : categories) {
+    if (std::find(names.begin(), names.end(), category.name) == names.end()) names.push_back(category.name);
+  }
   return names;
 }
+
+constexpr std::string_view kBackground = "background";
 
 }  // namespace
 
@@ -52,14 +56,19 @@ CocoClassMap map_coco_classes(const CocoConfig& config, std::span<const CocoCate
   TSR_CHECK(!categories.empty(), "the instances file has no categories, so there are no classes to learn");
   CocoClassMap map;
   map.names = object_names(config.classes, categories);
+  // Two classes of that name could not be told apart in a result.
+  if (config.background) std::erase(map.names, kBackground);
+  TSR_CHECK(!map.names.empty(), "the instances file has no category but background, so there is nothing to learn");
   TSR_CHECK_USAGE(config.background || map.names.size() > 1,
                   "data.coco.background=false leaves the one class '{}'; set data.coco.background=true", map.names.front());
   const int first = config.background ? 1 : 0;
-  for (size_t i = 0; i < categories.size(); ++i) {
-    const auto place = std::find(map.names.begin(), map.names.end(), class_name(config.classes, categories[i]));
-    map.of_category[categories[i].id] = static_cast<int16_t>(place - map.names.begin() + first);
+  for (const CocoCategory& category : categories) {
+    const std::string name = class_name(config.classes, category);
+    const bool unpainted = config.background && (name == kBackground || category.name == kBackground);
+    const auto place = std::find(map.names.begin(), map.names.end(), name);
+    map.of_category[category.id] = unpainted ? int16_t{0} : static_cast<int16_t>(place - map.names.begin() + first);
   }
-  if (config.background) map.names.insert(map.names.begin(), "background");
+  if (config.background) map.names.insert(map.names.begin(), std::string(kBackground));
   map.unpainted = config.background ? int16_t{0} : kIgnoreLabel;
   return map;
 }

@@ -19,7 +19,8 @@ struct CocoClassMap {
 
 // supercategory: COCO's twelve in the order in which they first appear by category id, whatever part of them the file
 // names; supercategories of a custom file follow them, or stand alone if none of the twelve occurs. category: the file's
-// categories in order of their id. binary: background and object.
+// categories in order of their id. binary: background and object. Categories of one name are one class, and one that is called
+// background is the background, where there is one.
 // Throws Error if there are no categories, a supercategory is needed and missing, or the choice leaves one class only.
 CocoClassMap map_coco_classes(const CocoConfig& config, std::span<const CocoCategory> categories);
 

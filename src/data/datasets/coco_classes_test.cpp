@@ -44,6 +44,19 @@ TEST(CocoClasses, BinaryIsObjectOrNot) {
   EXPECT_THROW(map_coco_classes(config, kStones), Error);
 }
 
+TEST(CocoClasses, CategoriesOfOneNameAreOneClass) {
+  CocoConfig config;
+  config.classes = CocoClasses::kCategory;
+  const std::vector<CocoCategory> categories = {{0, "background", ""}, {1, "cat", "a"}, {2, "dog", "a"}, {9, "cat", "b"}};
+  const CocoClassMap map = map_coco_classes(config, categories);
+  EXPECT_EQ(map.names, (std::vector<std::string>{"background", "cat", "dog"}));
+  EXPECT_EQ(map.of_category, (std::map<int64_t, int16_t>{{0, 0}, {1, 1}, {2, 2}, {9, 1}}));
+  config.background = false;
+  EXPECT_EQ(map_coco_classes(config, categories).names, (std::vector<std::string>{"background", "cat", "dog"}));
+  config = {.classes = CocoClasses::kBinary};
+  EXPECT_EQ(map_coco_classes(config, categories).of_category, (std::map<int64_t, int16_t>{{0, 0}, {1, 1}, {2, 1}, {9, 1}}));
+}
+
 TEST(CocoClasses, SaysWhatIsMissing) {
   EXPECT_THROW(map_coco_classes({}, {}), Error);
   EXPECT_THROW(map_coco_classes({}, std::vector<CocoCategory>{{1, "a", ""}}), Error);

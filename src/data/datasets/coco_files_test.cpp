@@ -102,9 +102,44 @@ TEST_F(CocoFilesTest, WithoutAFileForValAShareOfTrainIsHeldOut) {
   EXPECT_EQ(CocoDataset(config_, Split::kVal).origin().text, "held out: 1 of 4 by name, data.val_share=0.25");
 }
 
+TEST_F(CocoFilesTest, AShareIsHeldOutOfAFileThatIsNamedToo) {
+  write("boxes.json", "pics", {"a.png", "b.png", "c.png", "d.png"});
+  config_.train.images = "pics";
+  config_.train.masks = "boxes.json";
+  config_.val_share = 0.25;
+  EXPECT_EQ(names(Split::kTrain).size(), 5U);
+  EXPECT_EQ(names(Split::kVal).size(), 1U);
+  EXPECT_EQ(names(Split::kTrain).find(names(Split::kVal)), std::string::npos);
+  write("val.json", "images", {"e.png"});
+  EXPECT_EQ(names(Split::kTrain), "a b c d");
+  EXPECT_EQ(names(Split::kVal), "e");
+}
+
+TEST_F(CocoFilesTest, NamesOfOnesOwnDoNotHideThatSplitsHaveOtherClasses) {
+  write("train.json", "images", {"a.png"});
+  write("val.json", "images", {"b.png"});
+  config_.classes = {"ground", "tile"};
+  EXPECT_EQ(names(Split::kVal), "b");
+  std::string json = read_text(folder_ / "val.json");
+  json.replace(json.find("square"), 6, "circle");
+  write_file(folder_ / "val.json", json);
+  EXPECT_CONTAINS(message_of([&] { names(Split::kVal); }), "class 1 is 'square' in train and 'circle' in val");
+}
+
+TEST_F(CocoFilesTest, NoTwoSamplesHaveOneName) {
+  config_.val_share = 0;
+  write("train.json", "images", {"a.png", "a.bmp", "a.png", "b.png"});
+  EXPECT_EQ(names(Split::kTrain), "a a.bmp a.png#2 b");
+  write_file(folder_ / "some.txt", std::string_view("a.bmp\nb.png\na.png\n"));
+  config_.train.list = "some.txt";
+  EXPECT_EQ(names(Split::kTrain), "a.bmp b a");
+  write_file(folder_ / "some.txt", std::string_view("images/b.png\n"));
+  EXPECT_CONTAINS(message_of([&] { names(Split::kTrain); }), "none among the 4 found ('a', ...)");
+}
+
 TEST_F(CocoFilesTest, ImagesThatAreNowhereAreAnErrorOfTheFolder) {
   write("train.json", "elsewhere", {"a.png"});
-  EXPECT_CONTAINS(message_of([&] { names(Split::kTrain); }), "holds the images of");
+  EXPECT_CONTAINS(message_of([&] { names(Split::kTrain); }), "data.train.images; folders there: elsewhere");
   config_.train.images = "elsewhere";
   EXPECT_EQ(names(Split::kTrain), "a");
 }

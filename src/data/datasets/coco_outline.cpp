@@ -23,6 +23,8 @@ std::vector<PixelRun> polygon_runs(const Json& polygons, Size image, OutlineBudg
   for (const Json& polygon : polygons) {
     TSR_CHECK(polygon.is_array(), "segmentation holds {}, expected a list of polygons, each a list of numbers",
               polygon.type_name());
+    for (const Json& number : polygon)
+      TSR_CHECK(number.is_number(), "a polygon holds {}, expected a flat list of numbers: x, y, x, y, ...", number.type_name());
     const std::vector<PixelRun> part = fill_polygon(polygon.get<std::vector<double>>(), image, budget);
     take_runs(budget, part.size());
     runs.insert(runs.end(), part.begin(), part.end());

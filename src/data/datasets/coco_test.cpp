@@ -24,6 +24,7 @@ class CocoSmall : public ::testing::Test {
     config_.train.masks = "instances.json";
     config_.coco.classes = CocoClasses::kCategory;
     config_.coco.order = PaintOrder::kFile;
+    config_.val_share = 0;
   }
 
   CocoDataset open() {
@@ -177,6 +178,8 @@ TEST_F(CocoSmall, AFileWhoseAnnotationsAllMissTheirImagesIsRefused) {
 TEST_F(CocoSmall, MissingFoldersAreErrors) {
   config_.train.masks = "other.json";
   EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kTrain); }), "set data.path or data.train.masks");
+  config_.train.masks.clear();
+  config_.val.images = "val2017";
   EXPECT_CONTAINS(message_of([&] { CocoDataset(config_, Split::kVal); }),
                   "no such file: " + (folder_ / "annotations/instances_val2017.json").string());
 }

@@ -1,5 +1,7 @@
 #include "data/datasets/folder_names.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -99,6 +101,11 @@ std::vector<std::string> folders_in(const fs::path& folder) {
     if (!entry.name.starts_with('.') && entry.folder) names.push_back(entry.name);
   }
   return names;
+}
+
+std::string folder_list(const fs::path& folder) {
+  const std::vector<std::string> names = folders_in(folder);
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::vector<std::string> usual_names(FolderKind kind) {

@@ -26,6 +26,7 @@ std::optional<Split> split_named(std::string_view name);
 
 // The names of the folders in `folder`, sorted, hidden ones left out; none where it cannot be read.
 std::vector<std::string> folders_in(const fs::path& folder);
+std::string folder_list(const fs::path& folder);  // "photos, truth", for a message; "none"
 
 // The folder of images or masks in `root` by its usual name, the commonest first (of several, one that holds image files);
 // empty where there is none.

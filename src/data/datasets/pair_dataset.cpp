@@ -25,7 +25,7 @@ Sample PairDataset::get(int64_t index) const {
   return sample;
 }
 
-// Note [labelme]
+// Shapes become a mask of the image's size: Note [labelme].
 Sample PairDataset::get_drawn(const FilePair& pair) const {
   Sample sample = load_image_sample(pair.stem, pair.image, options_);
   const Blob json = read_sample_file(pair.stem, pair.mask);

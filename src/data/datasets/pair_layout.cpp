@@ -14,11 +14,6 @@ bool names_folders(const SplitConfig& split) {
   return !split.images.empty() || !split.path.empty();
 }
 
-std::string folder_list(const fs::path& root) {
-  const std::vector<std::string> names = folders_in(root);
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-}
-
 fs::path existing_root(const DataConfig& config, const SplitConfig& split) {
   const fs::path root = root_of(config, split);
   TSR_CHECK_USAGE(!root.empty(), "data.path is not set: give the folder that holds the images and masks");

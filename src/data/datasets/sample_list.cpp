@@ -41,9 +41,11 @@ std::vector<size_t> listed_samples(const std::string& list, const fs::path& root
   for (const std::string& line : lines_of({text.bytes.begin(), text.bytes.end()}, file)) {
     const std::string stem = stem_of(line);
     if (stem.empty()) continue;
-    const auto place = positions.find(stem);
-    TSR_CHECK(place != positions.end(), "{} names the sample '{}', but there is none among the {} found{}", file.string(),
-              printable(stem), stems.size(), did_you_mean(stem, stems));
+    const auto whole = positions.find(line);  // a name may end like a file
+    const auto place = whole != positions.end() ? whole : positions.find(stem);
+    TSR_CHECK(place != positions.end(), "{} names the sample '{}', but there is none among the {} found ('{}', ...){}",
+              file.string(), printable(stem), stems.size(), stems.empty() ? "" : printable(stems.front()),
+              did_you_mean(stem, stems));
     TSR_CHECK(seen.insert(place->second).second, "{} names the sample '{}' twice; remove one line", file.string(),
               printable(stem));
     picked.push_back(place->second);

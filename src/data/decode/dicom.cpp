@@ -160,6 +160,8 @@ Raster decode_dicom(std::span<const uint8_t> bytes, uint64_t max_pixels, const S
   for (size_t i = 0; i < frames.size(); ++i) {
     Image frame = read_frame(file, packing, static_cast<size_t>(frames[i]), max_pixels);
     make_real(frame, file, in_units);
+    TSR_CHECK(i == 0 || frame.is_bytes() == raster.image.is_bytes(),
+              "DICOM has frames of 8 bits beside deeper ones: expected one depth; the file is damaged");
     if (i == 0) {
       raster.image = planes == 1 ? std::move(frame) : widened(frame, static_cast<int>(planes));
     } else if (largest) {

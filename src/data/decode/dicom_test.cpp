@@ -54,6 +54,27 @@ TEST(Dicom, WhatIsNotReadIsSaid) {
   EXPECT_CONTAINS(message(with_number(formats_file("dicom", "dicom_jpeg"), 0x28, 0x10, 7)), "its compressed frame has");
 }
 
+// Puts bytes before the first place where others stand.
+Bytes with_inserted(Bytes file, const Bytes& before, const Bytes& more) {
+  const auto found = std::search(file.begin(), file.end(), before.begin(), before.end());
+  EXPECT_NE(found, file.end());
+  file.insert(found, more.begin(), more.end());
+  return file;
+}
+
+TEST(Dicom, FramesMustHaveOneDepth) {
+  // Behind the frame of 16 bits another one of 8.
+  Bytes frame = formats_file("pillow", "jp2_grey"), item = {0xFE, 0xFF, 0x00, 0xE0};
+  if (frame.size() % 2 != 0) frame.push_back(0);
+  for (int shift = 0; shift < 32; shift += 8) item.push_back(static_cast<uint8_t>(frame.size() >> shift));
+  testing::append(item, frame);
+  Bytes file = with_inserted(formats_file("dicom", "dicom_jpeg2000"), {0xFE, 0xFF, 0xDD, 0xE0}, item);
+  file = with_inserted(file, {0x28, 0, 0x10, 0, 'U', 'S'}, {0x28, 0, 0x08, 0, 'I', 'S', 2, 0, '2', ' '});
+  for (const auto kind : {PlaneChoice::Kind::kAll, PlaneChoice::Kind::kMax})
+    EXPECT_CONTAINS(message_of([&] { decode_dicom(file, kMaxPixels, {.z = {.kind = kind}}); }),
+                    "DICOM has frames of 8 bits beside deeper ones");
+}
+
 TEST(Dicom, BitsMayLieHighInTheirWords) {
   // 12 bits in the upper part of 16, as old scanners store them.
   Bytes file = with_number(formats_file("dicom", "dicom_12_explicit"), 0x28, 0x102, 15);

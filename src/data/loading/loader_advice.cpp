@@ -25,8 +25,7 @@ std::string remedy(LoadStage stage, const StageTimes& times) {
     case LoadStage::kDecode:
       if (times.planned * 2 < times.samples) {
         return "begin data.train.transforms with resize, scale_jitter or random_crop and store images as JPEG, so that only "
-               "what a crop "
-               "needs is decoded";
+               "what a crop needs is decoded";
       }
       return "store the images nearer to the size they are trained at";
     case LoadStage::kResize: return "store the images nearer to the size they are trained at";

@@ -15,8 +15,7 @@ void refuse_unfinished_conversion(const fs::path& place) {
     if (!fs::exists(folder / kJournalName, error) || fs::exists(folder / kConvertedName, error)) continue;
     fail(
         "{} holds a conversion that has not come to its end, so that samples are missing: repeat the `tessera data convert` "
-        "that "
-        "began it, and it goes on; or remove the folder",
+        "that began it, and it goes on; or remove the folder",
         printable(folder.string()));
   }
 }

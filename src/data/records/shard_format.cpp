@@ -3,15 +3,16 @@
 #include <algorithm>
 
 #include "core/files.h"
-#include "core/printable.h"
 
 namespace tessera {
 
 bool usable_id(const std::string& id) {
-  constexpr size_t kLongest = 200;
-  if (id.empty() || id.size() > kLongest || id.ends_with('/') || printable(id) != id) return false;
+  constexpr size_t kLongestPath = 1000, kLongestName = 200;
+  if (id.empty() || id.size() > kLongestPath || id.ends_with('/') || id.find('\0') != std::string::npos) return false;
   const fs::path path(id);
-  return path.is_relative() && std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+  return path.is_relative() && std::none_of(path.begin(), path.end(), [](const fs::path& part) {
+           return part == ".." || part.native().size() > kLongestName;
+         });
 }
 
 }  // namespace tessera

@@ -43,8 +43,8 @@ class ShardFormat {
                              const std::string& name) const = 0;
 };
 
-// Whether text from a shard can name a sample: what is written for a sample is called after it. Short, printable, a relative
-// path that does not lead out of its folder.
+// Whether text from a shard can name a sample: what is written for a sample is called after it. A relative path that does not
+// lead out of its folder, short enough for a file system. Any bytes, as file names have them: what shows them escapes them.
 bool usable_id(const std::string& id);
 
 }  // namespace tessera

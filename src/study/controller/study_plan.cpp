@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "config/reader.h"
@@ -12,6 +11,7 @@
 #include "core/printable.h"
 #include "core/split.h"
 #include "core/suggest.h"
+#include "core/time_span.h"
 #include "study/schedule/make_scheduler.h"
 #include "study/search/enqueued_search.h"
 #include "study/search/grid_search.h"
@@ -109,9 +109,17 @@ int64_t steps_of(const Duration& duration, StepUnit unit) {
   return same ? static_cast<int64_t>(std::ceil(duration.value - 1e-9)) : 0;
 }
 
+double seconds_of_budget(const std::string& time) {
+  try {
+    return time.empty() ? 0 : parse_time_span(time);
+  } catch (const Error& e) {
+    fail_usage("budget.time: {}", e.what());
+  }
+}
+
 void check_budget(StudyPlan& plan) {
   BudgetSettings& budget = plan.settings.budget;
-  plan.time_s = budget.time.empty() ? 0 : parse_time(budget.time);
+  plan.time_s = seconds_of_budget(budget.time);
   TSR_CHECK_USAGE(budget.cost == 0 || plan.prices,
                   "budget.cost is {}, but not what an hour of a device costs: give --prices FILE, or in the study's file "
                   "prices: {{device_hour: {{cpu: 0.04}}}}",
@@ -159,16 +167,6 @@ Objective parse_objective(const std::string& text) {
   const bool known = words.size() == 2 && !words[1].empty() && (words[0] == "maximize" || words[0] == "minimize");
   TSR_CHECK_USAGE(known, "objectives: '{}': expected a metric, or 'maximize METRIC' or 'minimize METRIC'", text);
   return {words[1], words[0] == "maximize" ? Direction::kMaximize : Direction::kMinimize};
-}
-
-double parse_time(const std::string& text) {
-  const std::map<std::string, double> units = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const auto unit = units.find(std::string(end, text.data() + text.size()));
-  TSR_CHECK_USAGE(error == std::errc() && unit != units.end() && value > 0 && value < 1e9,
-                  "budget.time: '{}': expected a time such as 30s, 90min, 8h or 2d", text);
-  return value * unit->second;
 }
 
 StudyPlan read_study(const StudyRequest& request, const std::function<void(const Experiment&)>& also) {

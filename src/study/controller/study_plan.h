@@ -58,7 +58,4 @@ StudyPlan read_study(const StudyRequest& request, const std::function<void(const
 // "maximize mean_iou", "minimize seconds", "mean_iou".
 Objective parse_objective(const std::string& text);
 
-// "90min", "8h", "2d", "30s": seconds.
-double parse_time(const std::string& text);
-
 }  // namespace tessera

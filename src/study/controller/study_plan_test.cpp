@@ -100,7 +100,7 @@ TEST_F(StudyPlanTest, MistakesAreFoundBeforeAnythingStarts) {
   const std::string space = "space: {optimizer.lr: [0.1, 0.2]}\nconfig: base.yaml\n", rest = "budget: {trials: 3}\n";
   expect_says(error(request(space + rest + "schedular: asha\n")), "no key 'schedular', did you mean 'scheduler'?");
   expect_says(error(request(space)), "the study would never end");
-  expect_says(error(request(space + "budget: {time: 3x}\n")), "expected a time such as 30s, 90min, 8h or 2d");
+  expect_says(error(request(space + "budget: {time: 3x}\n")), "budget.time: '3x' is no length of time; write 3h50m");
   expect_says(error(request(space + "budget: {cost: 3}\n")), "give --prices FILE");
   expect_says(error(request(space + rest + "objectives: [biggest mean_iou]\n")), "expected a metric");
   expect_says(error(request("config: base.yaml\nspace: {optimizer.lrr: [0.1, 0.2]}\n" + rest)), "did you mean 'optimizer.lr'?");

@@ -97,8 +97,7 @@ void SlurmExecutor::look(bool anew) {
   if (anew || answered_ < 0 || silent > options_.patience_s)
     fail(
         "Slurm's squeue does not answer ({}). Nothing is lost: jobs that were submitted go on, and the same command follows "
-        "them "
-        "again",
+        "them again",
         answer.complaint());
   log_warn("squeue does not answer ({}); asking again for {:.0f} s", answer.complaint(), options_.patience_s - silent);
 }

@@ -174,8 +174,7 @@ bool SshExecutor::start_at(const Job& job, const Place& place) {
   // It stays until the script has begun: before that, the new process may still be one of those that end with this command.
   const std::string command = fmt::format(
       "TESSERA_JOB_HOST={} setsid -f bash {} </dev/null >>{} 2>&1 || exit 1; n=0; while ! test -e {} && test $n -lt 200; do "
-      "sleep "
-      "0.1; n=$((n+1)); done",
+      "sleep 0.1; n=$((n+1)); done",
       shell_quoted(hosts_[host].name), shell_quoted(text), shell_quoted(output),
       shell_quoted(absolute_text(job.folder / kJobClaim)));
   const CommandResult answer = run_command(on_host(host, command), options_.timeout_s);
@@ -211,8 +210,7 @@ void SshExecutor::start(const Job& job) {
                job.threads ? "threads of one process (dp)" : "ranks", job.threads ? most : slots);
   fail(
       "no host takes the job {}: none that can be reached has {} free slot{}. Nothing was started, and the same command goes "
-      "on "
-      "from here",
+      "on from here",
       job.name, job.ranks, job.ranks == 1 ? "" : "s");
 }
 

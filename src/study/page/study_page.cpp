@@ -15,18 +15,14 @@
 #include "study/controller/trial_run.h"
 #include "study/page/importance.h"
 #include "study/page/study_plot.h"
+#include "study/page/study_tables.h"
 #include "study/pareto.h"
 #include "study/schedule/copies.h"
 
 namespace tessera {
 namespace {
 
-constexpr size_t kMostDrawn = 400, kMostRows = 2000;
-
-const char* word_of(TrialState state) {
-  constexpr std::array<const char*, 6> kWords = {"waiting", "running", "paused", "complete", "stopped", "failed"};
-  return kWords.at(static_cast<size_t>(state));
-}
+constexpr size_t kMostDrawn = 400;
 
 class StudyPage {
  public:
@@ -56,11 +52,11 @@ class StudyPage {
         "trials worse when the parameter's values are exchanged among them, over twice their variance: about the share in "
         "which the parameter has a part",
         parameters());
-    page.section("rungs", "Rungs", "Where trials were judged", rungs());
-    page.section("failed", "What failed", "", failed());
+    page.section("rungs", "Rungs", "Where trials were judged", rung_table(in_));
+    page.section("failed", "What failed", "", failure_table(in_));
     page.section("config", "Best settings", "", best_settings());
-    page.section("trials", "Trials", in_.trials.size() > kMostRows ? fmt::format("The youngest {}", kMostRows) : "",
-                 trial_table());
+    page.section("trials", "Trials", in_.trials.size() > kMostTrialRows ? fmt::format("The youngest {}", kMostTrialRows) : "",
+                 trial_table(in_));
     return page.html({.title = in_.info.name,
                       .status = fmt::format("<span class=\"pill {}\">{}</span>", in_.running ? "open" : "good",
                                             in_.running ? "running" : "ended"),
@@ -220,44 +216,6 @@ class StudyPage {
     return parallel_figure(axes, lines);
   }
 
-  std::string rungs() const {
-    std::set<int64_t> steps;
-    for (const Trial& trial : in_.trials) {
-      if ((trial.state == TrialState::kStopped || trial.state == TrialState::kPaused) && !trial.reports.empty())
-        steps.insert(trial.reports.back().step);
-    }
-    if (steps.empty()) return "";
-    std::string rows;
-    for (const int64_t step : steps) {
-      int64_t reached = 0, stopped = 0, paused = 0;
-      double least = INFINITY, best = 0;
-      for (const Trial& trial : in_.trials) {
-        if (trial.reports.empty() || trial.reports.back().step < step) continue;
-        ++reached;
-        const bool here = trial.reports.back().step == step;
-        stopped += here && trial.state == TrialState::kStopped ? 1 : 0;
-        paused += here && trial.state == TrialState::kPaused ? 1 : 0;
-        for (const Report& report : trial.reports) {
-          const double now = losses_of({report.value}, {directions_[0]})[0];
-          if (report.step == step && now < least) {
-            least = now;
-            best = report.value;
-          }
-        }
-      }
-      rows += fmt::format(
-          "<tr><td>{} {}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
-          "class=\"number\">{}</td></tr>",
-          step, escape_html(in_.unit), reached, stopped, paused, std::isfinite(least) ? short_text(best) : "–");
-    }
-    return fmt::format(
-        "<div class=\"card scroll tall\"><table><thead><tr><th>At</th><th class=\"number\">came there</th><th "
-        "class=\"number\">stopped "
-        "there</th><th class=\"number\">pause there</th><th class=\"number\">best "
-        "{}</th></tr></thead><tbody>{}</tbody></table></div>",
-        escape_html(metric_), rows);
-  }
-
   std::string front() const {
     if (directions_.size() < 2) return "";
     const std::vector<size_t> members = pareto_front(in_.trials, directions_);
@@ -279,52 +237,7 @@ class StudyPage {
           {share(trial->values[1]), trial->values[0], on_front.contains(index) ? Look::kGood : Look::kUsual, hint_of(*trial)});
     }
     plot.ticks = {{0, short_text(low)}, {0.5, x.metric}, {1, short_text(high)}};
-    std::string head, rows;
-    for (const Objective& objective : in_.info.objectives)
-      head += fmt::format("<th class=\"number\">{}</th>", escape_html(objective.metric));
-    for (const size_t i : members) rows += row_of(in_.trials[i], false);
-    return "<div class=\"curves\">" + plot_figure(plot) +
-           "</div><div class=\"card scroll tall\" style=\"margin-top:16px\"><table "
-           "class=\"sortable\"><thead><tr><th>Trial</th>" +
-           head + "<th>Settings</th></tr></thead><tbody>" + rows + "</tbody></table></div>";
-  }
-
-  std::string row_of(const Trial& trial, bool with_state) const {
-    std::string row = fmt::format("<tr><th scope=\"row\" data-value=\"{0}\">{0}</th>", trial.number);
-    if (with_state)
-      row += fmt::format("<td data-value=\"{0}\">{0}</td><td class=\"number\" data-value=\"{1}\">{1}</td>",
-                         word_of(trial.state), trial.reports.empty() ? "" : std::to_string(trial.reports.back().step));
-    for (size_t i = 0; i < directions_.size(); ++i) {
-      const bool known = i < trial.values.size() && std::isfinite(trial.values[i]);
-      row += fmt::format("<td class=\"number\" data-value=\"{}\">{}</td>", known ? fmt::format("{:.10g}", trial.values[i]) : "",
-                         known ? fmt::format("{:.5g}", trial.values[i]) : "–");
-    }
-    return row + fmt::format("<td data-value=\"{0}\">{0}</td></tr>", escape_html(in_.space.text(current_parameters(trial))));
-  }
-
-  std::string trial_table() const {
-    if (in_.trials.empty()) return "";
-    std::string head, rows;
-    for (const Objective& objective : in_.info.objectives)
-      head += fmt::format("<th class=\"number\">{}</th>", escape_html(objective.metric));
-    const size_t first = in_.trials.size() > kMostRows ? in_.trials.size() - kMostRows : 0;
-    for (size_t i = first; i < in_.trials.size(); ++i) rows += row_of(in_.trials[i], true);
-    return "<div class=\"card scroll tall\"><table class=\"sortable\"><thead><tr><th>Trial</th><th>State</th><th "
-           "class=\"number\">Step</th>" +
-           head + "<th>Settings</th></tr></thead><tbody>" + rows + "</tbody></table></div>";
-  }
-
-  std::string failed() const {
-    std::string rows;
-    for (const Trial& trial : in_.trials) {
-      if (trial.state != TrialState::kFailed) continue;
-      rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>", trial.number, escape_html(trial.reason),
-                          escape_html(in_.space.text(current_parameters(trial))));
-    }
-    if (rows.empty()) return "";
-    return "<div class=\"card scroll tall\"><table "
-           "class=\"wrap\"><thead><tr><th>Trial</th><th>Why</th><th>Settings</th></tr></thead><tbody>" +
-           rows + "</tbody></table></div>";
+    return "<div class=\"curves\">" + plot_figure(plot) + "</div>" + front_table(in_, members);
   }
 
   std::string best_settings() const {

@@ -9,11 +9,6 @@
 
 namespace tessera {
 
-template <>
-struct EnumNames<TrialState> {
-  static constexpr std::array<std::string_view, 6> names = {"waiting", "running", "paused", "complete", "stopped", "failed"};
-};
-
 // A training of the study and what has become of it.
 struct ScaleTrial {
   ScaleCell cell = {};

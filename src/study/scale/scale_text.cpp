@@ -6,7 +6,7 @@
 
 #include "study/scale/scale_columns.h"
 #include "study/scale/scale_files.h"
-#include "study/scale/scale_state.h"
+#include "study/trial.h"
 
 namespace tessera {
 namespace {
@@ -65,9 +65,10 @@ std::string scale_text(const ScaleTable& table) {
     }
     text += shown + "\n";
   }
-  if (std::isfinite(table.target)) text += fmt::format("target: {} {:.4f}", table.metric, table.target);
-  if (!table.currency.empty()) text += "; costs in " + table.currency;
-  return text + "\n";
+  std::vector<std::string> notes;
+  if (std::isfinite(table.target)) notes.push_back(fmt::format("target: {} {:.4f}", table.metric, table.target));
+  if (!table.currency.empty()) notes.push_back("costs in " + table.currency);
+  return notes.empty() ? text : text + fmt::format("{}\n", fmt::join(notes, "; "));
 }
 
 std::string scale_csv(const ScaleTable& table) {

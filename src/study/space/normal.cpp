@@ -54,13 +54,6 @@ double normal_log_mass(double a, double b) {
   return std::log1p(-normal_cdf(a) - normal_cdf(-b));
 }
 
-double normal_quantile(double p) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (p <= 0) return -kInfinity;
-  if (p >= 1) return kInfinity;
-  return p <= 0.5 ? lower_quantile(std::log(p)) : -lower_quantile(std::log1p(-p));
-}
-
 double normal_quantile_between(double p, double a, double b) {
   if (a > 0) return -normal_quantile_between(1 - p, -b, -a);  // the lower tail is the exact one
   const double low = normal_log_cdf(a),

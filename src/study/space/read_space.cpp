@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/split.h"
 #include "core/suggest.h"
 #include "study/space/parameter_spec.h"
 
@@ -150,18 +151,6 @@ std::vector<std::string> split_values(const std::string& text) {
   return text.empty() ? std::vector<std::string>{} : parts;
 }
 
-std::vector<std::string> split_numbers(const std::string& text) {
-  std::vector<std::string> parts{""};
-  for (const char c : text) {
-    if (c == ':') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 ParameterSpec parse_flag(const std::string& flag) {
   const size_t equals = flag.find('=');
   TSR_CHECK_USAGE(equals != std::string::npos && equals > 0, "--vary {}: expected KEY=VALUES, as optimizer.lr=log:1e-4:1e-1",
@@ -184,7 +173,7 @@ ParameterSpec parse_flag(const std::string& flag) {
     spec.values = split_values(text.substr(colon + 1));
     return spec;
   }
-  spec.values = split_numbers(text.substr(colon + 1));
+  spec.values = split(text.substr(colon + 1), ':');
   if (spec.values.size() == 3) {
     spec.step = spec.values.back();
     spec.values.pop_back();

@@ -1,5 +1,7 @@
 #include "study/store/distribution.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +33,23 @@ std::string distribution_json(const Parameter& p) {
   return json_text({{"name", "CategoricalDistribution"}, {"attributes", {{"choices", choices}}}});
 }
 
+namespace {
+
+// What is computed with a parameter goes by this, and a file may say anything.
+void check_range(const Parameter& p) {
+  if (p.kind == Parameter::Kind::kChoice) {
+    TSR_CHECK(!p.choices.empty(), "the distribution of {} has no choices", printable(p.name));
+    return;
+  }
+  const bool is_range =
+      std::isfinite(p.low) && std::isfinite(p.high) && p.low <= p.high && p.step >= 0 && std::isfinite(p.step);
+  TSR_CHECK(is_range && (!p.log || p.low > 0), "the distribution of {} goes from {} to {}{}{}, which is no range",
+            printable(p.name), p.low, p.high, p.step != 0 ? fmt::format(" in steps of {}", p.step) : "",
+            p.log ? " by the logarithm" : "");
+}
+
+}  // namespace
+
 Parameter parameter_of(const std::string& name, const std::string& distribution) {
   try {
     const json all = json::parse(distribution);
@@ -43,12 +62,14 @@ Parameter parameter_of(const std::string& name, const std::string& distribution)
         const std::string text = choice.is_string() ? choice.get<std::string>() : choice.dump();
         p.choices.push_back({choice.dump(), {name + "=" + text}});
       }
+      check_range(p);
       return p;
     }
     if (kind == "FloatDistribution" || kind == "IntDistribution") {
       p.kind = kind == "IntDistribution" ? Parameter::Kind::kInteger : Parameter::Kind::kFloat;
       p.low = in.at("low"), p.high = in.at("high"), p.log = in.at("log");
       p.step = in.at("step").is_null() ? 0 : in.at("step").get<double>();
+      check_range(p);
       return p;
     }
     fail("the distribution '{}' of {} is not known; expected a float, an integer or a categorical one", printable(kind),

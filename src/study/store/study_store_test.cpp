@@ -17,6 +17,7 @@
 #include "study/space/read_space.h"
 #include "study/space/space_json.h"
 #include "study/store/database.h"
+#include "study/store/distribution.h"
 #include "study/store/optuna_tables.h"
 
 namespace tessera {
@@ -279,6 +280,20 @@ nlohmann::json write_study(const fs::path& file, const StudyInfo& info, std::opt
 
 // With TESSERA_INTEROP_OUT set, leaves two studies there for tests/interop/check_optuna.py, which reads them with Optuna and
 // compares them with the JSON files. Optuna's own samplers take no stopped trials where there are two objectives.
+TEST(OptunaDistribution, RangesThatAreNoneAreRefused) {
+  const auto message = [](const std::string& text) { return error_of([&] { parameter_of("lr", text); }); };
+  const auto numbers = [](const std::string& attributes) {
+    return "{\"name\": \"FloatDistribution\", \"attributes\": " + attributes + "}";
+  };
+  EXPECT_EQ(message(numbers(R"({"step": null, "low": 0.1, "high": 0.5, "log": true})")), "");
+  EXPECT_NE(message(R"({"name": "CategoricalDistribution", "attributes": {"choices": []}})").find("lr has no choices"),
+            std::string::npos);
+  for (const char* attributes :
+       {R"({"step": null, "low": 0.5, "high": 0.1, "log": false})", R"({"step": -1, "low": 0, "high": 4, "log": false})",
+        R"({"step": null, "low": 0, "high": 1, "log": true})"})
+    EXPECT_NE(message(numbers(attributes)).find("is no range"), std::string::npos) << attributes;
+}
+
 TEST(StudyInterop, WritesStudiesForOptuna) {
   const char* keep = std::getenv("TESSERA_INTEROP_OUT");
   const fs::path folder =

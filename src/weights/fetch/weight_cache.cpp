@@ -247,4 +247,11 @@ fs::path find_weights(const std::string& text) {
   return fetch_weights(find_source(text));
 }
 
+NamedPart split_part(const std::string& text) {
+  const size_t mark = text.rfind('#');
+  std::error_code error;
+  if (mark == std::string::npos || text.substr(mark).starts_with(kHashMark) || fs::exists(text, error)) return {text, ""};
+  return {text.substr(0, mark), text.substr(mark + 1)};
+}
+
 }  // namespace tessera

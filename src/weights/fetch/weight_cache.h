@@ -31,4 +31,11 @@ bool is_cached(const WeightSource& source);
 // What model.pretrained means: a file or folder of this machine as it is, a name or a URL fetched.
 std::filesystem::path find_weights(const std::string& text);
 
+// Weights, and which of several models in them: "run.ckpt#model_ema" is the part "model_ema" of "run.ckpt". A file that is
+// called so, and the checksum of a URL, stay with the source.
+struct NamedPart {
+  std::string source, part;
+};
+NamedPart split_part(const std::string& text);
+
 }  // namespace tessera

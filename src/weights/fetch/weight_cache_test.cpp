@@ -158,5 +158,21 @@ TEST_F(WeightCache, FilesOfThisMachineAreTakenAsTheyAre) {
   EXPECT_CONTAINS(message_of([&] { find_weights((folder_ / "absent.pth").string()); }), "there is no file");
 }
 
+TEST_F(WeightCache, APartOfAFileIsNamedBehindIt) {
+  const auto parts = [](const std::string& text) {
+    const NamedPart named = split_part(text);
+    return std::pair(named.source, named.part);
+  };
+  using Parts = std::pair<std::string, std::string>;
+  EXPECT_EQ(parts("run.ckpt#model_ema"), Parts("run.ckpt", "model_ema"));
+  EXPECT_EQ(parts("run.ckpt"), Parts("run.ckpt", ""));
+  const std::string url = "https://host/m.pth#sha256=" + std::string(64, 'a');
+  EXPECT_EQ(parts(url), Parts(url, ""));
+  EXPECT_EQ(parts(url + "#ema"), Parts(url, "ema"));
+  const std::string odd = (folder_ / "a#b.pth").string();
+  write_file(odd, std::string("x"));
+  EXPECT_EQ(parts(odd), Parts(odd, ""));
+}
+
 }  // namespace
 }  // namespace tessera

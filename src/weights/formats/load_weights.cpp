@@ -43,15 +43,20 @@ LoadedFile load_zip(const Blob& file, const std::string& name) {
   fail("{} is a ZIP file, but neither one of torch.save (data.pkl) nor of NumPy (*.npy)", name);
 }
 
-LoadedFile load_folder(const std::filesystem::path& folder) {
-  std::filesystem::path index;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!entry.path().string().ends_with(".safetensors.index.json")) continue;
-    TSR_CHECK(index.empty(), "{} holds several safetensors indexes; name one", folder.string());
-    index = entry.path();
+// A sharded set by its index; else what Hugging Face's save_pretrained() leaves, the only safetensors file of a folder.
+fs::path file_of_folder(const fs::path& folder) {
+  std::vector<fs::path> indexes, files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().string();
+    if (name.ends_with(".safetensors.index.json")) indexes.push_back(entry.path());
+    if (name.ends_with(".safetensors")) files.push_back(entry.path());
   }
-  TSR_CHECK(!index.empty(), "{} is a folder without a *.safetensors.index.json; name the weight file", folder.string());
-  return load_sharded_safetensors(index);
+  TSR_CHECK(indexes.size() < 2, "{} holds several safetensors indexes; name one", folder.string());
+  if (indexes.size() == 1) return indexes.front();
+  TSR_CHECK(files.size() == 1,
+            "{} is a folder without a *.safetensors.index.json and with {} safetensors files; name the weight file",
+            folder.string(), files.size());
+  return files.front();
 }
 
 }  // namespace
@@ -70,7 +75,7 @@ LoadedFile parse_weights(const Blob& file, const std::string& name) {
 }
 
 LoadedFile read_weights(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) return load_folder(path);
+  if (fs::is_directory(path)) return read_weights(file_of_folder(path));
   const Blob file = map_file(path);
   if (file.size() > 0 && file.bytes[0] == '{') return load_sharded_safetensors(path);
   return parse_weights(file, path.string());

@@ -29,6 +29,17 @@ TEST(LoadWeights, KindIsToldByContentNotByName) {
   }
 }
 
+// What save_pretrained() of Hugging Face's libraries (and of smp) leaves.
+TEST(LoadWeights, TheFolderOfOneSafetensorsFileIsThatFile) {
+  testing::TempFolder folder;
+  write_file(folder / "config.json", std::string("{}"));
+  EXPECT_CONTAINS(message_of([&] { read_weights(folder / "."); }), "0 safetensors files");
+  write_file(folder / "model.safetensors", weight_file("odd.safetensors").bytes);
+  EXPECT_EQ(read_weights(folder / ".").format, "safetensors");
+  write_file(folder / "other.safetensors", weight_file("odd.safetensors").bytes);
+  EXPECT_CONTAINS(message_of([&] { read_weights(folder / "."); }), "2 safetensors files");
+}
+
 TEST(LoadWeights, StrangersAreNamed) {
   testing::TempFolder folder;
   const auto complaint = [&](const std::string& content) {

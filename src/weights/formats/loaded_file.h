@@ -22,11 +22,12 @@ struct LoadedFile {
 struct StateDict {
   std::string place;  // where it was, e.g. "state_dict" or "state.model"; "" is the top
   NamedTensors tensors;
+  std::vector<std::string> others;  // places of further weights of a model in the file, averaged ones for instance
 };
 
 // The model's weights among all that a checkpoint holds (optimizer, random states, averages): the usual places of torch,
-// Lightning, Composer, mmengine, timm and Segmenter, else the largest dict of tensors. `average` prefers the averaged (EMA)
-// weights where the file has them. Throws Error if there is none or if a part of it is an object that was not understood.
-StateDict find_state_dict(const LoadedFile& file, bool average = false);
+// Lightning, Composer, mmengine, timm and Segmenter, else the largest dict of tensors; or those below `place`, where one is
+// given. Throws Error if there is none, if two dicts are the largest, or if a part of it is an object that was not understood.
+StateDict find_state_dict(const LoadedFile& file, const std::string& place = "");
 
 }  // namespace tessera

@@ -91,6 +91,30 @@ TEST(Pth, StateDictIsFoundInsideLightningAndComposer) {
   expect_plain(composer.tensors, "module.");
 }
 
+// "model" and "model_ema" of torchvision's and timm's training scripts; two networks of a home-made script.
+TEST(LoadedFile, WhichOfSeveralModelsIsMeantIsSaidOrAsked) {
+  const auto file_of = [](const std::vector<std::string>& groups) {
+    LoadedFile file{"f.pth", "pth", {}, {}, {}, groups};
+    for (size_t i = 0; i < groups.size(); ++i) {
+      for (const char* name : {".a", ".b"}) file.tensors.emplace_back(groups[i] + name, at::full({1}, static_cast<int64_t>(i)));
+    }
+    return file;
+  };
+  const auto first = [](const StateDict& state) { return state.tensors.at(0).second.item<int64_t>(); };
+  const LoadedFile averaged = file_of({"optimizer.state.0", "model", "model_ema"});
+  EXPECT_EQ(find_state_dict(averaged).place, "model");
+  EXPECT_EQ(find_state_dict(averaged).others, std::vector<std::string>{"model_ema"});
+  const StateDict chosen = find_state_dict(averaged, "model_ema");
+  EXPECT_EQ(first(chosen), 2);
+  EXPECT_EQ(chosen.tensors.at(0).first, "a");
+  EXPECT_TRUE(chosen.others.empty());
+  EXPECT_CONTAINS(message_of([&] { find_state_dict(averaged, "ema"); }), "model_ema");
+  EXPECT_TRUE(find_state_dict(file_of({"model"})).others.empty());
+  const LoadedFile two = file_of({"left", "right"});
+  EXPECT_CONTAINS(message_of([&] { find_state_dict(two); }), "several models: left, right");
+  EXPECT_EQ(first(find_state_dict(two, "right")), 1);
+}
+
 TEST(Pth, ObjectsAmongTheWeightsAreRefusedByName) {
   const LoadedFile file = load("opaque_inside.pth");
   EXPECT_CONTAINS(message_of([&] { find_state_dict(file); }), "trainer.callbacks.Callback");

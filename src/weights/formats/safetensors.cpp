@@ -49,10 +49,6 @@ SafetensorsFile parse_safetensors(const std::vector<uint8_t>& bytes, const std::
   return file;
 }
 
-SafetensorsFile read_safetensors(const std::filesystem::path& path) {
-  return parse_safetensors(read_bytes(path), path.string());
-}
-
 std::vector<uint8_t> encode_safetensors(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;

@@ -1,7 +1,6 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,10 +17,8 @@ struct SafetensorsFile {
   const at::Tensor* find(const std::string& name) const;
 };
 
-// Reads the whole file, checking every length, offset and type against what is there. Throws Error naming the file.
-SafetensorsFile read_safetensors(const std::filesystem::path& path);
-
-// Parses bytes already in memory; `name` is for messages. Tensors are copies, the bytes may go.
+// Parses bytes already in memory, checking every length, offset and type against what is there; `name` is for messages. Tensors
+// are copies, the bytes may go. Throws Error.
 SafetensorsFile parse_safetensors(const std::vector<uint8_t>& bytes, const std::string& name);
 
 // The file's content. Tensors are stored contiguous, little-endian, 8-byte aligned.

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "weights/maps/families.h"
 
@@ -16,6 +20,8 @@ constexpr std::array<std::string_view, 2> kBackbones{"backbone.", "encoder."};
 // Where our models keep their backbone; the third is a ViT inside a feature pyramid.
 constexpr std::array<std::string_view, 4> kPlaces{"backbone.", "encoder.", "backbone.vit.", ""};
 constexpr std::string_view kBookkeeping = "num_batches_tracked";
+// What torch puts into the middle of names when a part of a model is compiled, sharded or checkpointed.
+constexpr std::array<std::string_view, 3> kInnerWrappers{"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
 
 // In the order of looking: the special ones first.
 std::vector<KeyFamily> families() {
@@ -44,6 +50,26 @@ bool strip(NamedTensors& tensors, std::string_view prefix, std::vector<std::stri
   return true;
 }
 
+void strip_inside(NamedTensors& tensors) {
+  for (auto& [key, tensor] : tensors) {
+    for (const std::string_view wrapper : kInnerWrappers) {
+      for (size_t at = key.find(wrapper); at != std::string::npos; at = key.find(wrapper, at)) {
+        if (at > 0 && key[at - 1] != '.') break;
+        key.erase(at, wrapper.size());
+      }
+    }
+  }
+}
+
+// What most names begin with, up to the first dot; "" if there is no such beginning.
+std::string common_start(const NamedTensors& tensors) {
+  std::map<std::string, size_t> starts;
+  for (const auto& [key, tensor] : tensors) ++starts[key.substr(0, key.find('.') + 1)];
+  const auto most =
+      std::max_element(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most != starts.end() && 2 * most->second > tensors.size() ? most->first : "";
+}
+
 size_t hits(const NamedTensors& tensors, std::string_view from, std::string_view to, const KeySet& model) {
   size_t count = 0;
   for (const auto& [key, tensor] : tensors) {
@@ -64,6 +90,42 @@ void fit_prefix(NamedTensors& tensors, std::string_view from, const KeySet& mode
   }
 }
 
+// A backbone under a name of its own, perhaps with a classification head beside it.
+const KeyFamily* recognise_backbone(const std::vector<KeyFamily>& known, NamedTensors& file,
+                                    std::vector<std::string>& dropped) {
+  for (const std::string_view prefix : kBackbones) {
+    NamedTensors bare = file;
+    std::vector<std::string> beside;
+    if (!strip(bare, prefix, beside)) continue;
+    const KeyFamily* family = recognise(known, keys_of(bare));
+    if (family == nullptr) continue;
+    file = std::move(bare);
+    dropped.insert(dropped.end(), beside.begin(), beside.end());
+    return family;
+  }
+  return nullptr;
+}
+
+// Takes off the known wrappers; and where neither a family nor the model then knows a single name, what most names begin with
+// too ("student.", "unet."), as long as that leads to names that are known. Null for names that are no library's.
+const KeyFamily* unwrap(const std::vector<KeyFamily>& known, const KeySet& model, NamedTensors& file,
+                        std::vector<std::string>& dropped) {
+  std::optional<std::pair<NamedTensors, std::vector<std::string>>> as_it_was;
+  while (true) {
+    while (std::any_of(kWrappers.begin(), kWrappers.end(), [&](std::string_view w) { return strip(file, w, dropped); }))
+      continue;
+    if (const KeyFamily* family = recognise(known, keys_of(file))) return family;
+    if (const KeyFamily* family = recognise_backbone(known, file, dropped)) return family;
+    if (hits(file, "", "", model) > 0) return nullptr;
+    if (!as_it_was) as_it_was = {file, dropped};
+    const std::string start = common_start(file);
+    if (start.empty()) break;
+    strip(file, start, dropped);
+  }
+  std::tie(file, dropped) = std::move(*as_it_was);
+  return nullptr;
+}
+
 }  // namespace
 
 MappedKeys map_keys(NamedTensors file, const std::vector<std::string>& model_names) {
@@ -71,24 +133,8 @@ MappedKeys map_keys(NamedTensors file, const std::vector<std::string>& model_nam
   const KeySet model(model_names.begin(), model_names.end());
   MappedKeys out;
   std::erase_if(file, [&](const auto& entry) { return entry.first.ends_with(kBookkeeping) && !model.contains(entry.first); });
-  const auto strip_any = [&] {
-    return std::any_of(kWrappers.begin(), kWrappers.end(), [&](std::string_view w) { return strip(file, w, out.dropped); });
-  };
-  while (strip_any()) continue;
-
-  const KeyFamily* family = recognise(known, keys_of(file));
-  if (family == nullptr) {  // a backbone under a name of its own, perhaps with a classification head beside it
-    for (const std::string_view prefix : kBackbones) {
-      NamedTensors bare = file;
-      std::vector<std::string> beside;
-      if (!strip(bare, prefix, beside)) continue;
-      family = recognise(known, keys_of(bare));
-      if (family == nullptr) continue;
-      file = std::move(bare);
-      out.dropped.insert(out.dropped.end(), beside.begin(), beside.end());
-      break;
-    }
-  }
+  strip_inside(file);
+  const KeyFamily* family = unwrap(known, model, file, out.dropped);
   if (family == nullptr) {
     out.family = "tessera";
     out.tensors = std::move(file);

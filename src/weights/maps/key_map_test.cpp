@@ -48,6 +48,38 @@ TEST(KeyMap, ResNetGoesUnderThePrefixOfTheModelWithoutItsClassifier) {
   EXPECT_TRUE(has(map_keys(file, {"encoder.conv1.weight"}), "encoder.conv1.weight"));
 }
 
+// Lightning modules call a network as they like, and torch.compile, FSDP and checkpointing wrap parts of one.
+TEST(KeyMap, WrappersOfAnyNameAndWithinNamesAreTakenOff) {
+  const Names model{"backbone.conv1.weight"};
+  const NamedTensors resnet = library_model("torchvision_resnet18");
+  for (const char* prefix : {"student.", "_forward_module.model.", "my_net.inner."})
+    EXPECT_TRUE(has(map_keys(with_prefix(resnet, prefix), model), "backbone.conv1.weight")) << prefix;
+  EXPECT_EQ(map_keys(with_prefix(resnet, "student."), {}).family, "torchvision or timm ResNet");
+  NamedTensors inside = resnet;
+  for (auto& [key, tensor] : inside) {
+    if (key.starts_with("layer1.")) key.insert(7, "_fsdp_wrapped_module._checkpoint_wrapped_module.");
+    if (key.starts_with("layer2.")) key.insert(7, "_orig_mod.");
+  }
+  EXPECT_EQ(keys(map_keys(inside, model).tensors), keys(map_keys(resnet, model).tensors));
+  // Names that nobody knows stay as they are, for the message; so do those of which the model knows one.
+  const NamedTensors strange{{"a.b.x", at::zeros({1})}, {"a.b.y", at::zeros({1})}};
+  EXPECT_TRUE(has(map_keys(strange, {"c"}), "a.b.x"));
+  EXPECT_TRUE(has(map_keys(strange, {"a.b.y"}), "a.b.x"));
+  EXPECT_TRUE(has(map_keys(strange, {"b.x"}), "b.x"));
+}
+
+TEST(KeyMap, TimmsAveragingShortcutsAndWhatMaeLeavesBehind) {
+  const auto of = [](const Names& names) {
+    NamedTensors tensors;
+    for (const std::string& name : names) tensors.emplace_back(name, at::zeros({1}));
+    return tensors;
+  };
+  const Names deep{"conv1.0.weight", "layer1.0.conv1.weight", "layer1.0.downsample.1.weight", "layer1.0.downsample.2.weight"};
+  EXPECT_TRUE(has(map_keys(of(deep), {"backbone.stem.0.weight"}), "backbone.layer1.0.downsample.2.weight"));
+  const Names mae{"patch_embed.proj.weight", "blocks.0.attn.qkv.weight", "mask_token", "decoder_embed.weight"};
+  EXPECT_EQ(map_keys(of(mae), {"encoder.patch_embed.proj.weight"}).dropped, (Names{"mask_token", "decoder_embed.weight"}));
+}
+
 TEST(KeyMap, WrappersAreTakenOff) {
   const Names model{"backbone.conv1.weight"};
   NamedTensors file = with_prefix(library_model("torchvision_resnet18"), "module.model.");

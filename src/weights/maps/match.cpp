@@ -51,11 +51,6 @@ std::optional<at::Tensor> adapt(const std::string& name, const at::Tensor& ours,
   return std::nullopt;
 }
 
-bool in_head(const std::string& name, const MatchOptions& options) {
-  return std::any_of(options.head_prefixes.begin(), options.head_prefixes.end(),
-                     [&](const std::string& prefix) { return name.starts_with(prefix); });
-}
-
 std::string first_names(const std::vector<std::string>& names) {
   const size_t shown = std::min(names.size(), kNamesShown);
   const std::vector<std::string> first(names.begin(), names.begin() + static_cast<int64_t>(shown));
@@ -80,12 +75,15 @@ void check_head(const MatchReport& report, const NamedTensors& model, const Name
                 const std::string& file_name) {
   const auto ours = classes_of(model), theirs = classes_of(file);
   if (!theirs) return;
-  std::vector<std::string> fresh, strange, misfits;
+  std::vector<std::string> fresh, strange, misfits, within;
   for (const MatchRow& row : report.rows) {
     if (row.status == MatchStatus::kReinitialised) (row.note == kNotInFile ? fresh : misfits).push_back(row.name);
     if (row.status == MatchStatus::kUnused && is_of_a_head(row.name)) strange.push_back(row.name);
+    if (row.within && is_of_a_head(row.name)) within.push_back(row.name);
   }
   std::string differ;
+  if (fresh.empty() && !within.empty())
+    differ = fmt::format("{} of its head's tensors have no place in the model ({})", within.size(), first_names(within));
   if (!fresh.empty() && !strange.empty())
     differ =
         fmt::format("{} of its head's tensors have no place in the model ({}), and {} of the model's head are not in it ({})",
@@ -94,11 +92,35 @@ void check_head(const MatchReport& report, const NamedTensors& model, const Name
     differ += fmt::format("{}{} of its head's tensors have another shape ({})", differ.empty() ? "" : ", and ", misfits.size(),
                           first_names(misfits));
   if (differ.empty()) return;
-  TSR_CHECK(ours != theirs || options.allow_missing,
-            "{}: its {} classes are as many as the model's, but {}; the head would be trained in part and random in part. Set "
-            "the model as the file's was; --allow-missing keeps the fresh values",
-            file_name, *theirs, differ);
+  TSR_CHECK(
+      ours != theirs || options.allow_missing,
+      "{}: its {} classes are as many as the model's, but {}; the head would be another one than that which was trained. Set "
+      "the model as the file's was; --allow-missing takes what fits and keeps fresh values for the rest",
+      file_name, *theirs, differ);
   log_warn("{}: {}; what the file does not give starts at random", file_name, differ);
+}
+
+std::string_view part_of(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+bool starts_with_any(std::string_view name, const std::vector<std::string>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](const std::string& one) { return name.starts_with(one); });
+}
+
+// Squeeze-and-excitation in residual blocks, the scales of a transformer's layers, normalised queries: without them the other
+// weights of such a backbone are those of another function, though each of them fits.
+void check_strangers(const MatchReport& report, const MatchOptions& options, const std::string& file_name) {
+  std::vector<std::string> strangers;
+  for (const MatchRow& row : report.rows) {
+    const bool second_token = row.name.ends_with("dist_token");  // DeiT's: a plain ViT may begin without it
+    if (row.within && !is_of_a_head(row.name) && !second_token) strangers.push_back(row.name);
+  }
+  TSR_CHECK(
+      strangers.empty() || options.allow_missing,
+      "{}: {} of its tensors have no place in the model, which would compute something else without them: {}; set the model "
+      "as the file's was, or --allow-missing starts with what fits",
+      file_name, strangers.size(), first_names(strangers));
 }
 
 // Quantised weights, or numbers that are no weights: as floats they would be something else.
@@ -163,10 +185,11 @@ MatchReport match_weights(const NamedTensors& model, const NamedTensors& file, c
   MatchReport report;
   std::vector<WeightCopy> copies;
   std::vector<std::string> missing, misfits;
-  std::set<std::string_view> used;
+  std::set<std::string_view> used, parts;
   for (const auto& [name, ours] : model) {
+    parts.insert(part_of(name));
     const auto found = theirs.find(name);
-    const bool head = in_head(name, options);
+    const bool head = starts_with_any(name, options.head_prefixes);
     if (found == theirs.end()) {
       report.rows.push_back({name, head ? MatchStatus::kReinitialised : MatchStatus::kMissing, kNotInFile});
       if (!head) missing.push_back(name);
@@ -190,7 +213,9 @@ MatchReport match_weights(const NamedTensors& model, const NamedTensors& file, c
     if (!head) misfits.push_back(fmt::format("{}: {}", name, note));
   }
   for (const auto& [name, tensor] : file) {
-    if (!used.contains(name)) report.rows.push_back({name, MatchStatus::kUnused, shape_text(tensor)});
+    if (used.contains(name)) continue;
+    const bool within = parts.contains(part_of(name)) && !starts_with_any(name, options.unneeded);
+    report.rows.push_back({name, MatchStatus::kUnused, shape_text(tensor), within});
   }
   TSR_CHECK(!copies.empty(), "{}: none of its {} tensors fits the model: it has {}, the model {}", file_name, file.size(),
             file.empty() ? "nothing" : file.front().first, model.empty() ? "nothing" : model.front().first);
@@ -200,6 +225,7 @@ MatchReport match_weights(const NamedTensors& model, const NamedTensors& file, c
       missing.empty() || options.allow_missing,
       "{}: {} of the model's {} tensors are missing: {}; is it of another model? --allow-missing keeps their fresh values",
       file_name, missing.size(), model.size(), first_names(missing));
+  check_strangers(report, options, file_name);
   check_head(report, model, file, options, file_name);
   refuse_whole_numbers(copies, file_name);
   copy_all(copies, file_name);

@@ -11,6 +11,7 @@ namespace tessera {
 struct MatchOptions {
   bool allow_missing = false;                // keep what is not in the file as it is, wherever it is
   std::vector<std::string> head_prefixes{};  // parameters that may differ: another data set has other classes
+  std::vector<std::string> unneeded{};       // beginnings of names that a backbone has and the model does without
   PositionFit position_fit = PositionFit::kBicubic;
   std::array<int64_t, 2> position_grid{0, 0};  // of the model, (0, 0) for a square
 };
@@ -27,6 +28,7 @@ struct MatchRow {
   std::string name;
   MatchStatus status;
   std::string note;
+  bool within = false;  // kUnused, though the model has the part that it is of: the file's part is another one
 };
 
 // What became of every key of the model and of the file.
@@ -38,9 +40,9 @@ struct MatchReport {
 };
 
 // Copies the file's tensors into the model's, which must have our names (key_map.h). Nothing is copied unless all of it can
-// be: a key missing outside the head, a shape that does not fit, a head for as many classes with other tensors than the
-// model's, or whole numbers in place of floats are Errors that list them, and the model stays as it was. NaN and infinity are
-// copied, with a warning. `file_name` is for messages.
+// be: a key missing outside the head, one that is too much in a part that the model has, a shape that does not fit, a head for
+// as many classes with other tensors than the model's, or whole numbers in place of floats are Errors that list them, and the
+// model stays as it was. NaN and infinity are copied, with a warning. `file_name` is for messages.
 MatchReport match_weights(const NamedTensors& model, const NamedTensors& file, const MatchOptions& options,
                           const std::string& file_name);
 

@@ -54,6 +54,38 @@ TEST(Match, MissingOutsideTheHeadIsAnErrorUnlessAllowed) {
   EXPECT_EQ(match_weights(model, file, allowing, "f").summary(), "2 loaded, 0 reshaped, 0 reinitialised, 1 missing, 0 unused");
 }
 
+// A ResNet with squeeze-and-excitation has all weights of a plain one, and computes something else.
+TEST(Match, TensorsTooManyInAPartOfTheModelAreAnErrorUnlessAllowed) {
+  NamedTensors file = small_file();
+  file.emplace_back("backbone.layer1.0.se.fc1.weight", at::zeros({4}));
+  file.emplace_back("neck.norm.weight", at::zeros({4}));  // of a part that the model does not have
+  const NamedTensors model = small_model();
+  EXPECT_CONTAINS(message_of([&] { match_weights(model, file, kHead, "f"); }),
+                  "1 of its tensors have no place in the model, which would compute something else without them: "
+                  "backbone.layer1.0.se.fc1.weight");
+  EXPECT_EQ(model[0].second.abs().sum().item<float>(), 0.0F);  // nothing was copied
+  MatchOptions allowing = kHead;
+  allowing.allow_missing = true;
+  const MatchReport report = match_weights(model, file, allowing, "f");
+  EXPECT_EQ(report.count(MatchStatus::kUnused), 2U);
+  EXPECT_TRUE(report.rows[3].within);
+  EXPECT_FALSE(report.rows[4].within);
+  MatchOptions knowing = kHead;
+  knowing.unneeded = {"backbone.layer1.0.se."};
+  EXPECT_EQ(match_weights(model, file, knowing, "f").count(MatchStatus::kLoaded), 3U);
+}
+
+// mmsegmentation's NonLocal head is an FCN head with more in it.
+TEST(Match, HeadWithMoreInItForAsManyClassesIsAnError) {
+  NamedTensors file = small_file();
+  file.emplace_back("decode_head.nl_block.g.conv.weight", at::zeros({4}));
+  EXPECT_CONTAINS(message_of([&] { match_weights(small_model(), file, kHead, "f"); }),
+                  "1 of its head's tensors have no place in the model (decode_head.nl_block.g.conv.weight)");
+  EXPECT_EQ(match_weights(small_model(5), file, kHead, "f").count(MatchStatus::kReinitialised), 1U);  // a fresh head anyway
+  file.back() = {"auxiliary_head.conv_seg.weight", at::zeros({3, 4, 1, 1})};  // training's, in a model without one
+  EXPECT_EQ(match_weights(small_model(), file, kHead, "f").count(MatchStatus::kLoaded), 3U);
+}
+
 TEST(Match, WholeHeadMayBeAbsentAndStrangersAreListed) {
   NamedTensors file = small_file();
   file.back() = {"fc.weight", at::zeros({10, 4})};

@@ -15,7 +15,8 @@ KeyFamily timm_vit() {
       "timm ViT", true,
       [](const KeySet& keys) { return keys.contains("patch_embed.proj.weight") && keys.contains("blocks.0.attn.qkv.weight"); },
       [](const NamedTensors& file, std::vector<std::string>& dropped) {
-        return without(file, {"head.", "head_dist.", "pre_logits."}, dropped);
+        // Classifiers, and what MAE learned with and leaves behind.
+        return without(file, {"head.", "head_dist.", "pre_logits.", "fc_norm.", "mask_token", "decoder_"}, dropped);
       }};
 }
 
@@ -23,8 +24,6 @@ KeyFamily timm_deep_stem() {
   return {"timm ResNet with a deep stem", true,
           [](const KeySet& keys) { return keys.contains("conv1.0.weight") && keys.contains("layer1.0.conv1.weight"); },
           [](const NamedTensors& file, std::vector<std::string>& dropped) {
-            TSR_CHECK(find_tensor(file, "layer1.0.downsample.2.weight") == nullptr,
-                      "this timm ResNet averages before its shortcuts (the 'd' variants); our ResNets do not");
             NamedTensors out;
             for (const auto& [key, tensor] : without(file, {"fc."}, dropped)) {
               out.emplace_back(rename_start(key, kStem, KeyDirection::kToOurs), tensor);
