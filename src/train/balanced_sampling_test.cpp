@@ -56,7 +56,8 @@ TEST(BalancedSampling, MistakesOfAnyBytesReachAllRanks) {
   int refused = 0;
   std::mutex mutex;
   run_on_threads(2, false, std::chrono::seconds(20), [&](World& world) {
-    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, Unreadable(), world); });
+    LabelCounts labels;
+    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, Unreadable(), labels, world); });
     const std::lock_guard lock(mutex);
     refused += said.find("cannot read gr") != std::string::npos ? 1 : 0;
   });
