@@ -41,7 +41,7 @@ def main():
         # Ctrl-C: the code that says so, and nothing is left.
         stopped = subprocess.Popen([program(), "tune", "lr", *OPTIONS, "--steps", "3000", "--high", "1e-6", "-o", str(folder / "stopped.html")],
                                    stderr=subprocess.PIPE, text=True, env={**os.environ, **env})
-        while not list(temporary.glob("*/run/log.jsonl")) and stopped.poll() is None:
+        while not list(temporary.glob("*/run/config.yaml")) and stopped.poll() is None:
             time.sleep(0.05)
         stopped.send_signal(signal.SIGINT)
         errors = stopped.communicate()[1]
