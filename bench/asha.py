@@ -256,7 +256,7 @@ class Results:
 
     def __init__(self, options):
         self.options, self.begin = options, time.time()
-        self.found = {"options": {key: str(value) for key, value in vars(options).items()}, "asha": []}
+        self.found = {"options": {key: str(value) for key, value in vars(options).items() if key not in ("build", "data", "out", "recorded")}, "asha": []}
 
     def write(self, **found):
         self.found |= found
