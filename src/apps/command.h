@@ -29,7 +29,7 @@ void add_bench_load(CLI::App& bench);
 void add_bench_data(CLI::App& bench);
 void add_bench_suite(CLI::App& bench, int& exit_code);
 void add_tune(CLI::App& app, int& exit_code);
-void add_tune_lr(CLI::App& tune);  // subcommands of `tune`
+void add_tune_lr(CLI::App& tune, int& exit_code);  // subcommands of `tune`
 void add_tune_results(CLI::App& tune);
 void add_models(CLI::App& app, int& exit_code);
 void add_pretrained(CLI::App& models);  // subcommands of `models`

@@ -9,6 +9,7 @@
 #include "apps/command.h"
 #include "apps/compare_pictures.h"
 #include "apps/output_file.h"
+#include "apps/short_names.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json_text.h"
@@ -34,20 +35,6 @@ struct Given {
   fs::path run;  // empty: a file was given
   EvaluatedImages evaluated;
 };
-
-// The last part of the path, or the whole where several end alike.
-std::vector<std::string> short_names(const std::vector<std::string>& paths) {
-  std::map<std::string, int> times;
-  const auto end_of = [](const std::string& path) { return fs::absolute(path).lexically_normal().filename().string(); };
-  const auto name_of = [&](std::string path) {
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return end_of(path);
-  };
-  for (const std::string& path : paths) ++times[name_of(path)];
-  std::vector<std::string> names;
-  for (const std::string& path : paths) names.push_back(times[name_of(path)] > 1 ? path : name_of(path));
-  return names;
-}
 
 fs::path counts_of_run(const fs::path& run, bool last) {
   std::error_code error;

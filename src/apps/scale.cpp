@@ -147,6 +147,7 @@ int scale(const ScaleArguments& arguments) {
   const fs::path folder =
       fs::absolute(arguments.folder.empty() ? fs::path("studies") / config.name : fs::path(arguments.folder));
   const std::vector<PlannedTraining> planned = plan_scale(config, folder, check_model);
+  if (const std::string left_out = left_out_of_none(config); !left_out.empty()) log_warn("{}", left_out);
   refuse_other_study(folder, kStudyStore, "tessera tune");
   make_folders(folder);
   FileLock lock(folder / "lock", "");

@@ -312,7 +312,7 @@ void add_tune(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->require_subcommand(0, 1);
   command->footer([] { return settings_help(); });
-  add_tune_lr(*command);
+  add_tune_lr(*command, exit_code);
   add_tune_results(*command);
   command->callback([command, arguments, &exit_code] {
     if (command->get_subcommands().empty()) exit_code = run_study(arguments->request());

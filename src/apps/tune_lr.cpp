@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/new_file.h"
 #include "core/printable.h"
+#include "core/signals.h"
 #include "report/lr_range_page.h"
 #include "study/lr_range.h"
 #include "train/run.h"
@@ -75,7 +76,13 @@ std::vector<std::string> overrides_of_test(const LrSweep& sweep, const fs::path&
           fmt::format("run.dir={}", (folder / "run").string())};
 }
 
-LrRangeCurve measured(const LrArguments& arguments) {
+// What the test found, or the signal that ended it early.
+struct LrOutcome {
+  LrRangeCurve curve;
+  int signal = 0;
+};
+
+LrOutcome measured(const LrArguments& arguments) {
   const PassingFolder folder;
   std::vector<std::string> overrides = arguments.config.overrides();
   for (std::string& text : overrides_of_test(arguments.sweep, folder.path())) overrides.push_back(std::move(text));
@@ -85,11 +92,11 @@ LrRangeCurve measured(const LrArguments& arguments) {
   const LrRangeHook& hook = hooks.add(std::make_unique<LrRangeHook>(arguments.sweep));
   try {
     const RunResult result = run_training(experiment, {.device = arguments.device, .report = false}, alone, hooks);
-    TSR_CHECK(result.signal == 0, "the range test was stopped");
+    if (result.signal != 0) return {.curve = {}, .signal = result.signal};
   } catch (const Diverged&) {
     // Where it ends is what the test is for.
   }
-  return hook.test().result();
+  return {hook.test().result()};
 }
 
 nlohmann::json json_of(const LrRangeCurve& range) {
@@ -114,7 +121,7 @@ void print_range(const LrRangeCurve& range, const std::string& output) {
   fmt::print("curve              {}\n", printable(output));
 }
 
-void test_rates(const LrArguments& arguments) {
+int test_rates(const LrArguments& arguments) {
   const LrSweep& sweep = arguments.sweep;
   TSR_CHECK_USAGE(!arguments.config.file().empty() || !arguments.config.overrides().empty(),
                   "what is to be trained? expected a config: tessera tune lr demo");
@@ -124,7 +131,11 @@ void test_rates(const LrArguments& arguments) {
   TSR_CHECK_USAGE(as_svg || fs::path(arguments.output).extension() == ".html",
                   "--output {}: expected a name ending in .html or .svg", arguments.output);
   check_output_file(arguments.output);
-  const LrRangeCurve range = measured(arguments);
+  const auto [range, signal] = measured(arguments);
+  if (signal != 0) {
+    log_warn("the range test was stopped before its end; nothing is written");
+    return exit_code_of(signal);
+  }
   TSR_CHECK(range.rates.size() >= 2,
             "the loss is no number from the first step on; look at the data with `tessera data check`");
   const LrRangeFigures figures{.config = arguments.config.file().filename().string(),
@@ -142,11 +153,12 @@ void test_rates(const LrArguments& arguments) {
   } else {
     print_range(range, arguments.output);
   }
+  return 0;
 }
 
 }  // namespace
 
-void add_tune_lr(CLI::App& tune) {
+void add_tune_lr(CLI::App& tune, int& exit_code) {
   auto arguments = std::make_shared<LrArguments>();
   CLI::App* command = tune.add_subcommand(
       "lr", "learning-rate range test: one step at each of many rates, the loss as a curve, and a rate that follows from it");
@@ -160,7 +172,7 @@ void add_tune_lr(CLI::App& tune) {
   command->add_option("-o,--output", arguments->output, "the curve: NAME.html, or NAME.svg")->capture_default_str();
   command->add_flag("--json", arguments->json, "print rates, losses and suggestions as JSON");
   command->footer("Weights are not kept. Data, model, optimizer and batch are those of the config; its schedule is not used.");
-  command->callback([arguments] { test_rates(*arguments); });
+  command->callback([arguments, &exit_code] { exit_code = test_rates(*arguments); });
 }
 
 }  // namespace tessera

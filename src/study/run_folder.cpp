@@ -1,6 +1,7 @@
 #include "study/run_folder.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,12 @@ RunMachine run_machine(const fs::path& run) {
   if (on_gpu)
     found.device = found.machine = gpus->front().is_string() ? gpus->front().get<std::string>() : gpus->front().dump();
   return found;
+}
+
+bool lacks_place(const std::string& said) {
+  constexpr std::array kWords = {"No space left on device", "Disk quota exceeded", "Read-only file system", "disk is full",
+                                 "MB left and checkpoints need"};
+  return std::any_of(kWords.begin(), kWords.end(), [&](const char* words) { return said.find(words) != std::string::npos; });
 }
 
 int64_t newest_step(const fs::path& run) {

@@ -15,6 +15,10 @@ struct RunMachine {
 };
 RunMachine run_machine(const std::filesystem::path& run);
 
+// Whether what a training said when it failed means that it could not write: the disk is full, or may not be written to. That
+// is nothing that the training can be blamed for.
+bool lacks_place(const std::string& said);
+
 // The step of the newest complete checkpoint; -1: none.
 int64_t newest_step(const std::filesystem::path& run);
 

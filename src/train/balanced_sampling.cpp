@@ -27,9 +27,9 @@ std::string most_drawn(const std::vector<double>& chances, const ClassTable& cla
   return text;
 }
 
-std::vector<double> count_chances(const DataConfig& config, const Dataset& train, World& world) {
-  const std::vector<SampleClasses> samples =
-      kept_sample_classes(train, config, loader_threads(config.threads, world.spec.local_world_size));
+std::vector<double> count_chances(const DataConfig& config, const Dataset& train, LabelCounts& labels, World& world) {
+  const auto counted = labels.of(train, config, loader_threads(config.threads, world.spec.local_world_size));
+  const std::vector<SampleClasses>& samples = *counted;
   const auto unusable = std::count_if(samples.begin(), samples.end(), [](const SampleClasses& one) { return !one.usable; });
   if (unusable > 0) log_warn("data.sampler=balanced: {} of {} samples could not be read", unusable, samples.size());
   const int num_classes = train.classes().size();
@@ -42,13 +42,13 @@ std::vector<double> count_chances(const DataConfig& config, const Dataset& train
 
 }  // namespace
 
-std::vector<double> chances_of_run(const DataConfig& config, const Dataset& train, World& world) {
+std::vector<double> chances_of_run(const DataConfig& config, const Dataset& train, LabelCounts& labels, World& world) {
   if (config.sampler != SamplerKind::kBalanced) return {};
   std::vector<double> chances;
   std::string mistake;
   if (world.is_first()) {
     try {
-      chances = count_chances(config, train, world);
+      chances = count_chances(config, train, labels, world);
     } catch (const std::exception& e) {
       if (world.alone()) throw;
       mistake = e.what();

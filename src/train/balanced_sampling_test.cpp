@@ -34,13 +34,15 @@ TEST(BalancedSampling, TheFirstRankCountsForAllToTheBit) {
   run_on_threads(2, false, std::chrono::seconds(60), [&](World& world) {
     const FixedDataset data = three_images();
     const Untouched none;
+    LabelCounts labels;
     found[static_cast<size_t>(world.rank())] =
-        chances_of_run(config, world.is_first() ? static_cast<const Dataset&>(data) : none, world);
+        chances_of_run(config, world.is_first() ? static_cast<const Dataset&>(data) : none, labels, world);
   });
   EXPECT_EQ(found[0], sample_chances(count_sample_classes(three_images(), 1), 3, config.balance));
   EXPECT_EQ(found[0], found[1]);
   World alone;
-  EXPECT_TRUE(chances_of_run(DataConfig(), Untouched(), alone).empty());
+  LabelCounts labels;
+  EXPECT_TRUE(chances_of_run(DataConfig(), Untouched(), labels, alone).empty());
 }
 
 // Names of files need not be UTF-8, and a rank that cannot tell the others leaves them waiting.
@@ -54,7 +56,8 @@ TEST(BalancedSampling, MistakesOfAnyBytesReachAllRanks) {
   int refused = 0;
   std::mutex mutex;
   run_on_threads(2, false, std::chrono::seconds(20), [&](World& world) {
-    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, Unreadable(), world); });
+    LabelCounts labels;
+    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, Unreadable(), labels, world); });
     const std::lock_guard lock(mutex);
     refused += said.find("cannot read gr") != std::string::npos ? 1 : 0;
   });
@@ -69,7 +72,8 @@ TEST(BalancedSampling, MistakesReachAllRanks) {
   std::mutex mutex;
   run_on_threads(2, false, std::chrono::seconds(60), [&](World& world) {
     const FixedDataset data = three_images();
-    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, data, world); });
+    LabelCounts labels;
+    const std::string said = testing::message_of<UsageError>([&] { chances_of_run(config, data, labels, world); });
     const std::lock_guard lock(mutex);
     refused += said.find("data.balance.min_pixels") != std::string::npos ? 1 : 0;
   });

@@ -50,9 +50,9 @@ std::vector<double> weights_before(const LossConfig& before, size_t term, const 
       before.terms[term]);
 }
 
-void count(LossConfig& loss, const DataConfig& config, const Dataset& train, int threads) {
+void count(LossConfig& loss, const DataConfig& config, const Dataset& train, LabelCounts& labels, int threads) {
   log_info("counting the labels of {} training {} for class_weights", train.size(), plural(train.size(), "sample"));
-  const ClassFrequencies counts = frequencies_of(kept_sample_classes(train, config, threads), train.classes().size());
+  const ClassFrequencies counts = frequencies_of(*labels.of(train, config, threads), train.classes().size());
   if (counts.unusable > 0) log_warn("{} of {} samples could not be counted", counts.unusable, train.size());
   each_wanted(loss, [&](size_t term, WeightMethod& method) {
     numbers_of(method) = weights_by(method, counts);
@@ -63,7 +63,8 @@ void count(LossConfig& loss, const DataConfig& config, const Dataset& train, int
 
 }  // namespace
 
-void find_class_weights(Experiment& experiment, const Dataset& train, const fs::path& folder, bool resume, World& world) {
+void find_class_weights(Experiment& experiment, const Dataset& train, LabelCounts& labels, const fs::path& folder, bool resume,
+                        World& world) {
   LossConfig& loss = experiment.loss;
   bool wanted = false;
   each_wanted(loss, [&](size_t, WeightMethod&) { wanted = true; });
@@ -80,7 +81,8 @@ void find_class_weights(Experiment& experiment, const Dataset& train, const fs::
       }
       bool left = false;
       each_wanted(loss, [&](size_t, WeightMethod&) { left = true; });
-      if (left) count(loss, experiment.data, train, loader_threads(experiment.data.threads, world.spec.local_world_size));
+      if (left)
+        count(loss, experiment.data, train, labels, loader_threads(experiment.data.threads, world.spec.local_world_size));
     } catch (const std::exception& e) {
       if (world.alone()) throw;
       message = e.what();

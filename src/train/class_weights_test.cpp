@@ -9,6 +9,7 @@
 #include "support/fixtures.h"
 #include "support/messages.h"
 #include "support/tiny_experiment.h"
+#include "train/balanced_sampling.h"
 #include "train/run.h"
 
 namespace tessera {
@@ -48,7 +49,8 @@ TEST(ClassWeightsOfARun, AreFoundForEveryTermThatAsks) {
                                       "{ohem: {class_weights: inverse}}]"});
   World alone;
   const auto data = two_images();
-  find_class_weights(e, *data, folder.path(), false, alone);
+  LabelCounts labels;
+  find_class_weights(e, *data, labels, folder.path(), false, alone);
   const ClassFrequencies counts = frequencies_of(count_sample_classes(*data, 1), 3);
   EXPECT_EQ(weights_in(e.loss.terms[0]), weights_by(MedianFrequency{}, counts));
   EXPECT_EQ(weights_in(e.loss.terms[2]), (Numbers{1, 2, 3}));
@@ -56,8 +58,27 @@ TEST(ClassWeightsOfARun, AreFoundForEveryTermThatAsks) {
   // What was found is written and read back, and nothing is counted again.
   Experiment again = read_experiment(parse_config(experiment_yaml(e), "written"));
   EXPECT_EQ(again.loss.terms, e.loss.terms);
-  find_class_weights(again, Untouched(), folder.path(), false, alone);
+  LabelCounts none;
+  find_class_weights(again, Untouched(), none, folder.path(), false, alone);
   EXPECT_EQ(again.loss.terms, e.loss.terms);
+}
+
+TEST(ClassWeightsOfARun, RunsThatShareTheDataCountItOnce) {
+  const TempFolder folder;
+  World alone;
+  LabelCounts labels;
+  const auto weights = [&](const Dataset& data) {
+    Experiment e = load_experiment("", {"loss.class_weights=auto"});
+    find_class_weights(e, data, labels, folder.path(), false, alone);
+    return weights_in(e.loss.terms[0]);
+  };
+  const Numbers counted = weights(*two_images());
+  EXPECT_EQ(counted.size(), 3U);
+  EXPECT_EQ(weights(Untouched()), counted);
+  DataConfig balanced;
+  balanced.sampler = SamplerKind::kBalanced;
+  LabelCounts others;
+  EXPECT_EQ(chances_of_run(balanced, Untouched(), labels, alone), chances_of_run(balanced, *two_images(), others, alone));
 }
 
 TEST(ClassWeightsOfARun, TheFirstRankCountsForAll) {
@@ -65,10 +86,11 @@ TEST(ClassWeightsOfARun, TheFirstRankCountsForAll) {
   std::vector<Numbers> found(2);
   run_on_threads(2, false, std::chrono::seconds(60), [&](World& world) {
     Experiment e = load_experiment("", {"loss.class_weights=auto"});
+    LabelCounts labels;
     if (world.is_first()) {
-      find_class_weights(e, *two_images(), folder.path(), false, world);
+      find_class_weights(e, *two_images(), labels, folder.path(), false, world);
     } else {
-      find_class_weights(e, Untouched(), folder.path(), false, world);
+      find_class_weights(e, Untouched(), labels, folder.path(), false, world);
     }
     found[static_cast<size_t>(world.rank())] = weights_in(e.loss.terms[0]);
   });

@@ -3,17 +3,20 @@
 
 #include "config/experiment.h"
 #include "data/check/kept_look.h"
+#include "data/check/label_counts.h"
 #include "data/dataset.h"
 
 namespace tessera {
 
 // The data sets of a run, opened and looked at. They do not change, and any number of threads may read them, so runs that see
-// the same samples can share them: what folders hold is then listed, a large annotation file parsed, and some samples looked
-// at, once.
+// the same samples can share them: what folders hold is then listed, a large annotation file parsed, some samples looked at,
+// and labels counted where a run wants that, once.
 struct RunData {
-  DatasetPtr train, val;                                            // val may be empty
-  DataConfig config;                                                // that they were opened with
-  std::shared_ptr<KeptLook> looked = std::make_shared<KeptLook>();  // at the training set
+  DatasetPtr train, val;  // val may be empty
+  DataConfig config;      // that they were opened with
+  // Of the training set.
+  std::shared_ptr<KeptLook> looked = std::make_shared<KeptLook>();
+  std::shared_ptr<LabelCounts> labels = std::make_shared<LabelCounts>();
 };
 
 // Throws Error where they cannot be opened or nothing can be learned from them, UsageError where the config cannot be meant for

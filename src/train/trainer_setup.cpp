@@ -123,8 +123,8 @@ void Trainer::open_data() {
   const RunImages images = images_of_run(experiment_, *train_set_, folder_, options_.resume, world_, data.looked.get());
   experiment_.data.normalize = images.normalize;
   images_ = images.facts;
-  find_class_weights(experiment_, *train_set_, folder_, options_.resume, world_);
-  chances_ = chances_of_run(experiment_.data, *train_set_, world_);
+  find_class_weights(experiment_, *train_set_, *data.labels, folder_, options_.resume, world_);
+  chances_ = chances_of_run(experiment_.data, *train_set_, *data.labels, world_);
   const bool on_device = changes_colors(device_, experiment_.data.normalize, experiment_.data.channels);
   train_pipeline_ = make_pipeline(experiment_.data, Split::kTrain, on_device ? ColorPlace::kDevice : ColorPlace::kLoader);
   train_quarantine_ = std::make_unique<Quarantine>(train_set_->size(), experiment_.data.max_bad_share);

@@ -2,8 +2,12 @@
 of the run is left; ranges and files that cannot be are refused."""
 import json
 import math
+import os
+import signal
+import subprocess
+import time
 
-from support import TINY, Folder, check, tessera
+from support import TINY, Folder, check, program, tessera
 
 OPTIONS = [*TINY, "train.device=cpu", "train.precision=fp32", "schedule.type=one_cycle", "eval.every=1ba", "checkpoint.early_stop=1",
            "train.ema.half_life=5ba", "optimizer.lr_scaling=linear", "optimizer.base_batch=16"]
@@ -33,6 +37,16 @@ def main():
         still, _ = tessera("tune", "lr", *OPTIONS, "--low", 1e-12, "--high", 1e-11, "--steps", 20, "--json", "-o", picture, env=env)
         still = json.loads(still)
         check(still["suggested"] is None and not still["diverged"] and len(still["rates"]) == 20, still)
+
+        # Ctrl-C: the code that says so, and nothing is left.
+        stopped = subprocess.Popen([program(), "tune", "lr", *OPTIONS, "--steps", "3000", "--high", "1e-6", "-o", str(folder / "stopped.html")],
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, **env})
+        while not list(temporary.glob("*/run/config.yaml")) and stopped.poll() is None:
+            time.sleep(0.05)
+        stopped.send_signal(signal.SIGINT)
+        errors = stopped.communicate()[1]
+        check(stopped.returncode == 130 and "stopped before its end" in errors, f"{stopped.returncode}: {errors}")
+        check(not list(temporary.iterdir()) and not (folder / "stopped.html").exists(), "a test that was stopped left something behind")
 
         for arguments, words in ((["--low", 1, "--high", 0.1], "expected two rates"), (["-o", folder / "lr.png"], "ending in .html or .svg")):
             _, errors = tessera("tune", "lr", *OPTIONS, *arguments, expect=2)

@@ -63,6 +63,8 @@ class Controller {
     std::optional<double> price = {};  // of its ranks for a second; nothing: not known yet
   };
 
+  static constexpr const char* kSeconds = "seconds";  // attribute of the study: how long it was at work
+
   void recall();
   void remember(const Trial& trial);
   void put_aside(const Trial& trial);
@@ -113,7 +115,7 @@ class Controller {
 
   std::map<int64_t, Live> live_;
   std::map<int64_t, int64_t> paused_;  // by number the last step; there may be thousands, and the store has them
-  std::vector<int64_t> ended_;  // numbers of all that have, ascending
+  std::vector<int64_t> ended_;         // numbers of all that have, ascending
   StudyCounts counts_;
   std::string best_parameters_;
   int64_t next_ = 0;

@@ -213,7 +213,7 @@ TEST_F(ControllerTest, BudgetsEndAStudyAndLargerOnesGoOn) {
 
   fs::remove_all(folder_ / "study");
   FunctionExecutor others = executor();
-  run(plan({"budget.time=1e-6s", "budget.trials=3"}), others);
+  run(plan({"budget.time=0.000001s", "budget.trials=3"}), others);
   EXPECT_EQ(end_.text, "its time is used up");
   EXPECT_EQ(run(plan({"budget.time=1h", "budget.trials=3"}), others).size(), 3U);
 }

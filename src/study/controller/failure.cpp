@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "launch/node/process.h"
+#include "study/run_folder.h"
 
 namespace tessera {
 namespace {
@@ -21,9 +22,7 @@ Failure failure_of(const JobStatus& job, const LogFollower& log) {
   if (job.state == JobStatus::State::kLost)
     return {Failure::Kind::kKilled, "it was killed with its shell, or its machine failed"};
   if (status == "diverged") return {Failure::Kind::kDiverged, said};
-  if (says(said, "No space left on device") || says(said, "Disk quota exceeded") || says(said, "Read-only file system") ||
-      says(said, "disk is full") || says(said, "MB left and checkpoints need"))
-    return {Failure::Kind::kPlace, said};
+  if (lacks_place(said)) return {Failure::Kind::kPlace, said};
   if (status == "out of memory" || says(said, "out of memory") || says(said, "not enough memory"))
     return {Failure::Kind::kMemory, said};
   if (job.exit_code == kFirstSignal + kKill)

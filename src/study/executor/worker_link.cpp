@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/signals.h"
 #include "core/split.h"
+#include "study/executor/crash_code.h"
 #include "study/executor/job_files.h"
 
 namespace tessera {
@@ -121,7 +122,10 @@ void run_jobs(const Descriptor& link, const std::function<int(const std::vector<
   const Descriptor nowhere("/dev/null", O_WRONLY);
   while (const std::optional<HandedJob> job = wait_for_job(link)) {
     send_output_to(job->claim.output);
-    const int code = run(job->words);
+    const int code = [&] {
+      const CrashCode crash_code(job->folder);
+      return run(job->words);
+    }();
     std::fflush(nullptr);
     try {
       leave_exit_code(job->folder, code);

@@ -17,7 +17,8 @@ namespace tessera {
 // with the open file, so the job counts as running from the moment that it is handed over, also while it lies in the socket,
 // and ends with the worker's own copy, which it closes when it has left the exit code. What becomes of
 //   a job that fails or is stopped     its worker ends with it: nothing runs in a process in which something went wrong
-//   a worker that crashes or is killed only its job is lost; its controller, if there is one, leaves the exit code for it
+//   a worker that crashes              only its job ends, with the signal's exit code, which it leaves itself (crash_code.h)
+//   a worker that is killed            only its job is lost; its controller, if there is one, leaves the exit code for it
 //   a controller that is killed        the worker sees the end of the socket, ends its job and then itself; the next controller
 //                                      finds the job by its lock as any other one, and has workers of its own
 //   a worker that is asked to stop     while it has no job it ends at once, else its job saves and ends

@@ -169,6 +169,28 @@ TEST_F(WorkerPoolTest, AJobOutlivesItsControllerAndIsFoundAgain) {
   EXPECT_TRUE(is_gone(worker_of(lasting)));
 }
 
+TEST_F(WorkerPoolTest, WhatAJobCrashedOfIsKnownThoughItsControllerWasGone) {
+  const Job before = job("before", "true"), crashes = job("crashes", until("go") + "; kill -SEGV $PPID; sleep 60");
+  const pid_t controller = fork();
+  if (controller == 0) {
+    LocalExecutor local = executor();
+    run(local, before);
+    local.start(crashes);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(controller, nullptr, 0);
+  LocalExecutor local = executor();
+  EXPECT_EQ(local.poll(crashes).state, State::kRunning);
+  for (int i = 0; i < 3000 && output(crashes).empty(); ++i) pause();
+  const pid_t worker = worker_of(crashes);
+  make("go");
+  EXPECT_TRUE(is_gone(worker));
+  kill(-worker, SIGKILL);  // the shell that still sleeps
+  const JobStatus end = end_of(local, crashes);
+  EXPECT_EQ(end.state, State::kEnded);
+  EXPECT_EQ(end.exit_code, 128 + SIGSEGV);
+}
+
 TEST_F(WorkerPoolTest, AJobThatIsStoppedMaySaveFirstAndItsWorkerRunsNoOther) {
   LocalExecutor local = executor();
   const Job saves = job("saves", "trap 'echo saved; exit 143' TERM; touch up; while :; do sleep 0.02; done"),

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kTrees = 64, kFewest = 10, kMost = 1000, kLeaf = 3;
-constexpr double kUnused = -1;  // below every share
+constexpr double kNotInUse = -1;  // below every share
 
 using Rows = std::vector<std::vector<double>>;
 
@@ -29,7 +29,7 @@ Table table_of(const Space& space, const std::vector<Trial>& trials, Direction d
     std::vector<double> row;
     for (const Parameter& parameter : space.parameters()) {
       const auto value = trial.parameters.find(parameter.name);
-      row.push_back(value == trial.parameters.end() ? kUnused : parameter.share_of(value->second));
+      row.push_back(value == trial.parameters.end() ? kNotInUse : parameter.share_of(value->second));
     }
     table.features.push_back(std::move(row));
     losses.push_back(losses_of({trial.values[0]}, {direction})[0]);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -73,6 +74,13 @@ void TrialFollower::ended(ScaleTrial& trial, const JobStatus& status) {
     return state_.save();
   }
   trial.reason = reason_of(status);
+  if (lacks_place(trial.reason)) {
+    trial.state = TrialState::kWaiting;
+    state_.save();
+    if (!std::exchange(could_not_write_, true)) return;
+    fail("{} cannot write: {}; nothing is lost. Make room, then start the same command again", cell_name(trial.cell),
+         printable(trial.reason));
+  }
   trial.fruitless = trial.step > before ? 0 : trial.fruitless + 1;
   if (may_go_on(status) && trial.fruitless <= options_.retries) {
     trial.state = TrialState::kWaiting;

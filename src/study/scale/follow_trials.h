@@ -31,7 +31,7 @@ class TrialFollower {
   TrialFollower(ScaleFolders folders, FollowOptions options, ScaleState& state, Executor& executor);
 
   // Looks at every job once and starts what there is room for. True while a trial is unfinished. Throws Error where the place
-  // of the jobs fails; state is saved.
+  // of the jobs fails, or trainings cannot write; state is saved.
   bool step();
   // Until all are finished or a signal to stop has come; `changed` is called whenever a trial has ended.
   void run(const std::function<void()>& changed);
@@ -49,6 +49,7 @@ class TrialFollower {
   FollowOptions options_;
   ScaleState& state_;
   Executor& executor_;
+  bool could_not_write_ = false;  // a training, once: there may be room by now
 };
 
 }  // namespace tessera

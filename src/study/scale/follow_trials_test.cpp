@@ -142,6 +142,19 @@ TEST_F(TrialFollowerTest, APlaceThatFailsLosesNothing) {
   EXPECT_EQ(read_text(run(0) / "starts"), "x\n");
 }
 
+TEST_F(TrialFollowerTest, ADiskThatIsFullEndsTheStudyAndWithRoomItGoesOn) {
+  const std::string needs_room =
+      fmt::format("echo x >> starts; [ -e {}/room ] && exit 0; echo No space left on device; exit 1", folder_.string());
+  ScaleState all = state({trial(0, needs_room), trial(1, needs_room)});
+  EXPECT_THROW(follow(all, 1), Error);
+  EXPECT_EQ(read_text(run(0) / "starts"), "x\nx\n");  // there might have been room by then
+  write_file(folder_ / "room", std::string_view("x"));
+  ScaleState later = state({trial(0, needs_room), trial(1, needs_room)});
+  follow(later, 1);
+  for (const ScaleTrial& each : later.trials()) EXPECT_EQ(each.state, TrialState::kComplete) << each.reason;
+  EXPECT_EQ(read_text(run(0) / "starts"), "x\nx\nx\n");
+}
+
 TEST_F(TrialFollowerTest, StoppedOnesSaveAndGoOnLater) {
   ScaleState all =
       state({trial(0, fmt::format("echo x >> starts; [ $(wc -l < starts) = 2 ] && exit 0; trap '{} exit 143' TERM; touch up; "

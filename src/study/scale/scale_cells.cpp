@@ -1,6 +1,9 @@
 #include "study/scale/scale_cells.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "config/builtin_configs.h"
@@ -31,6 +34,15 @@ std::vector<ScaleCell> scale_cells(const ScaleConfig& config) {
   }
   TSR_CHECK_USAGE(!cells.empty(), "mode none is one rank; expected 1 among the ranks, or ddp, dp or zero1");
   return cells;
+}
+
+std::string left_out_of_none(const ScaleConfig& config) {
+  const std::set<int64_t> ranks(config.ranks.begin(), config.ranks.end());
+  const bool has_none = std::find(config.modes.begin(), config.modes.end(), ParallelMode::kNone) != config.modes.end();
+  std::vector<int64_t> left_out;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(left_out), [](int64_t count) { return count != 1; });
+  if (!has_none || left_out.empty()) return "";
+  return fmt::format("mode none is one rank: it is left out of {} ranks", fmt::join(left_out, ", "));
 }
 
 std::string cell_name(const ScaleCell& cell) {

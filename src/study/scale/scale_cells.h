@@ -19,6 +19,9 @@ struct ScaleCell {
 // All of a study: model by model, mode by mode, from few ranks to many. `none` is there with one rank alone. Throws UsageError.
 std::vector<ScaleCell> scale_cells(const ScaleConfig& config);
 
+// The numbers of ranks that were asked for and that mode none is left out of, for people; empty: there are none.
+std::string left_out_of_none(const ScaleConfig& config);
+
 // "unet_small-ddp-4-seed1": a name of a folder and of a job.
 std::string cell_name(const ScaleCell& cell);
 

@@ -25,6 +25,10 @@ TEST(ScaleCells, AreEveryCombinationFromFewRanksToMany) {
 TEST(ScaleCells, NoneIsOneRank) {
   EXPECT_EQ(names({.ranks = {1, 2}, .modes = {ParallelMode::kNone, ParallelMode::kDdp}}),
             (std::vector<std::string>{"none-1-seed0", "ddp-1-seed0", "ddp-2-seed0"}));
+  EXPECT_EQ(left_out_of_none({.ranks = {4, 1, 2}, .modes = {ParallelMode::kDdp, ParallelMode::kNone}}),
+            "mode none is one rank: it is left out of 2, 4 ranks");
+  EXPECT_EQ(left_out_of_none({.ranks = {1}, .modes = {ParallelMode::kNone}}), "");
+  EXPECT_EQ(left_out_of_none({.ranks = {1, 2}, .modes = {ParallelMode::kDdp}}), "");
   EXPECT_THROW(scale_cells({.ranks = {2}, .modes = {ParallelMode::kNone}}), UsageError);
   EXPECT_THROW(scale_cells({.modes = {ParallelMode::kDdp, ParallelMode::kDdp}}), UsageError);
   EXPECT_THROW(scale_cells({.ranks = {}}), UsageError);

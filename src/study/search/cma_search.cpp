@@ -45,7 +45,9 @@ std::optional<Assignment> CmaSearch::suggest(int64_t number) {
 }
 
 void CmaSearch::observe(const Trial& trial) {
-  Known known{{}, outcome_of(trial, context_.directions)};
+  if (!generations_.empty() && generations_.front().first > std::max<int64_t>(0, trial.number))
+    return;  // it was learned from for good
+  Known known{{}, outcome_of(trial, context_.directions), is_finished(trial.state)};
   for (const Parameter& parameter : varied_) {
     const auto value = trial.parameters.find(parameter.name);
     if (value == trial.parameters.end() || !parameter.contains(value->second)) {
@@ -55,8 +57,9 @@ void CmaSearch::observe(const Trial& trial) {
     known.point.push_back(parameter.share_of(value->second));
   }
   const auto [entry, is_new] = known_.try_emplace(trial.number, known);
-  if (!is_new && entry->second.point == known.point && entry->second.outcome == known.outcome) return;
-  entry->second = known;
+  const bool changed = is_new || entry->second.point != known.point || entry->second.outcome != known.outcome;
+  entry->second = std::move(known);
+  if (!changed) return;
   // Whatever was learned with this trial is learned anew.
   std::erase_if(generations_, [&](const Generation& generation) { return generation.first > trial.number; });
 }
@@ -91,7 +94,7 @@ void CmaSearch::learn_what_ended() {
       if (known->second.outcome.kind != Outcome::Kind::kPending && !known->second.point.empty())
         trials.emplace_back(known->first, &known->second);
     }
-    if (trials.size() < last.distribution.population()) return;
+    if (trials.size() < last.distribution.population()) return forget_what_is_learned();
     std::stable_sort(trials.begin(), trials.end(),
                      [](const auto& a, const auto& b) { return is_better(a.second->outcome, b.second->outcome); });
     std::vector<std::vector<double>> ranked;
@@ -111,6 +114,16 @@ void CmaSearch::learn_what_ended() {
       next.distribution = {place, config_.sigma, 2 * last.distribution.population()};
     }
     generations_.push_back(std::move(next));
+  }
+}
+
+void CmaSearch::forget_what_is_learned() {
+  while (generations_.size() > 1) {
+    const auto end = known_.lower_bound(generations_[1].first);
+    const bool is_final = std::all_of(known_.begin(), end, [](const auto& entry) { return entry.second.is_final; });
+    if (!is_final) return;
+    known_.erase(known_.begin(), end);
+    generations_.pop_front();
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
+#include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "study/search/cma_distribution.h"
@@ -33,6 +35,7 @@ class CmaSearch final : public Searcher {
   struct Known {
     std::vector<double> point;  // in the cube; empty where it lacks a value
     Outcome outcome;
+    bool is_final;  // nothing else will be told of it
   };
   struct Generation {
     int64_t first;  // number of its first trial
@@ -42,12 +45,13 @@ class CmaSearch final : public Searcher {
   CmaDistribution first_distribution() const;
   Rng rng_of(int64_t number) const;
   void learn_what_ended();
+  void forget_what_is_learned();
 
   CmaSearchConfig config_;
   SearchContext context_;
   std::vector<Parameter> varied_;
   std::map<int64_t, Known> known_;
-  std::vector<Generation> generations_;  // empty: to be made
+  std::deque<Generation> generations_;  // empty: to be made; the first ones go when nothing that they gave can change
 };
 
 // The normal distribution that the best tenth of some points gives, with 0.1 around each: what a new search begins with.

@@ -22,9 +22,12 @@ class TpeBranch {
  public:
   explicit TpeBranch(size_t num_objectives) : split_(num_objectives) {}
 
-  // The point must stay where it is until it is forgotten.
-  void tell(int64_t number, const TpePoint& point, const Outcome& outcome);
+  // The point must stay where it is until it is forgotten or dropped. Of a final trial nothing else will be told.
+  void tell(int64_t number, const TpePoint& point, const Outcome& outcome, bool is_final);
   void forget(int64_t number);
+  // As TpeSplit: of one objective.
+  void drop(int64_t number);
+  void note_needed(std::set<int64_t>& needed) const;
 
   int64_t ended_without(int64_t number) const { return split_.ended_without(number); }
 
@@ -38,7 +41,7 @@ class TpeBranch {
  private:
   struct Known {
     const TpePoint* point;
-    bool is_pending;
+    bool is_pending, is_final;
   };
   TpeSplit split_;
   std::map<int64_t, Known> known_;

@@ -1,6 +1,8 @@
 #include "study/search/tpe_search.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <optional>
 
 #include "core/name_hash.h"
@@ -17,6 +19,18 @@ constexpr uint32_t kDraws = 8, kRandomDraws = 64;
 // Good trials are few however long the study is, and kernels as wide as their number would have them find no narrow valley: of
 // all trials these kernels reckon with half.
 constexpr double kShareOfClip = 0.5;
+
+// That end between two looks at who is needed no more.
+constexpr size_t kEndedBetweenDrops = 256;
+
+uint64_t hash_of(const TpePoint& point) {
+  uint64_t hash = name_hash("");
+  for (const double value : point) {
+    const auto bytes = std::bit_cast<std::array<char, sizeof(double)>>(value == 0 ? 0.0 : value);  // -0.0 is the same point
+    hash = name_hash({bytes.data(), bytes.size()}, hash);
+  }
+  return hash;
+}
 
 bool is_of_space(const Space& space, const Assignment& assignment) {
   return std::all_of(space.parameters().begin(), space.parameters().end(), [&](const Parameter& parameter) {
@@ -91,17 +105,46 @@ std::optional<Assignment> TpeSearch::suggest(int64_t number) {
 }
 
 void TpeSearch::observe(const Trial& trial) {
+  if (was_dropped(trial.number)) return;
   const TpePoint now = is_of_space(context_.space, trial.parameters) ? row_of(trial.parameters) : TpePoint{};
   if (const auto before = points_.find(trial.number); before != points_.end() && before->second != now) forget(trial.number);
   if (now.empty()) return;
   const TpePoint& point = points_.try_emplace(trial.number, now).first->second;
   tried_[point].insert(trial.number);
   const Outcome outcome = outcome_of(trial, context_.directions);
-  branches_.front().tell(trial.number, point, outcome);
+  const bool is_final = is_finished(trial.state);
+  branches_.front().tell(trial.number, point, outcome, is_final);
   std::set<size_t> in_use = {0};
   for (const TpeGroup& group : groups_) {
     if (point[group.members().front()] != kUnused && in_use.insert(group.branch()).second)
-      branches_[group.branch()].tell(trial.number, point, outcome);
+      branches_[group.branch()].tell(trial.number, point, outcome, is_final);
+  }
+  // With several objectives any trial of a front may come to be among the good ones again.
+  if (is_final && context_.directions.size() == 1 && ++ended_since_drop_ >= kEndedBetweenDrops) drop_unneeded();
+}
+
+bool TpeSearch::was_dropped(int64_t number) const {
+  return number >= 0 && static_cast<size_t>(number) < dropped_.size() && dropped_[static_cast<size_t>(number)];
+}
+
+void TpeSearch::drop_unneeded() {
+  ended_since_drop_ = 0;
+  std::set<int64_t> needed;
+  for (const TpeBranch& branch : branches_) branch.note_needed(needed);
+  for (auto at = points_.lower_bound(0); at != points_.end();) {  // an earlier study's trials become no more
+    const auto& [number, point] = *at;
+    if (needed.contains(number)) {
+      ++at;
+      continue;
+    }
+    for (TpeBranch& branch : branches_) branch.drop(number);
+    const auto numbers = tried_.find(point);
+    numbers->second.erase(number);
+    tried_by_dropped_.insert(hash_of(point));
+    if (numbers->second.empty()) tried_.erase(numbers);
+    dropped_.resize(std::max(dropped_.size(), static_cast<size_t>(number) + 1));
+    dropped_[static_cast<size_t>(number)] = true;
+    at = points_.erase(at);
   }
 }
 
@@ -165,7 +208,9 @@ TpePoint TpeSearch::row_of(const Assignment& assignment) const {
 }
 
 bool TpeSearch::was_tried(const Assignment& assignment, int64_t number) const {
-  const auto numbers = tried_.find(row_of(assignment));
+  const TpePoint point = row_of(assignment);
+  if (tried_by_dropped_.contains(hash_of(point))) return true;
+  const auto numbers = tried_.find(point);
   return numbers != tried_.end() && (numbers->second.size() > 1 || !numbers->second.contains(number));
 }
 

@@ -2,6 +2,8 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <unordered_set>
+#include <vector>
 
 #include "core/rng.h"
 #include "study/search/search_config.h"
@@ -32,12 +34,15 @@ class TpeSearch final : public Searcher {
   TpeSearch(const TpeSearchConfig& config, const SearchContext& context);
 
   std::optional<Assignment> suggest(int64_t number) override;
-  // A trial that is not of the space, as an earlier study's may be, is as if it were not there.
+  // A trial that is not of the space, as an earlier study's may be, is as if it were not there. What is told of one that has
+  // ended is the last word.
   void observe(const Trial& trial) override;
 
  private:
   class Densities;
   void forget(int64_t number);
+  void drop_unneeded();
+  bool was_dropped(int64_t number) const;
   Assignment first_point(int64_t number) const;
   Assignment random_point(int64_t number, Rng& rng) const;
   Assignment promising_point(Densities& densities, int64_t number, Rng& rng) const;
@@ -52,6 +57,10 @@ class TpeSearch final : public Searcher {
   std::vector<TpeBranch> branches_;  // the first one has all trials
   std::map<int64_t, TpePoint> points_;
   std::map<TpePoint, std::set<int64_t>> tried_;  // numbers of the trials at a point
+  // Of trials that can be neither good nor among the youngest any more nothing else is kept.
+  std::vector<bool> dropped_;                      // by number
+  std::unordered_set<uint64_t> tried_by_dropped_;  // hashes of their points
+  size_t ended_since_drop_ = 0;
 };
 
 }  // namespace tessera

@@ -196,6 +196,37 @@ TEST(TpeSearch, LearnsFromThousandsOfTrials) {
   EXPECT_LT(mean, 0.5);  // 22 at random points
 }
 
+// Most of thousands of trials are not kept. The numbers are what came when all were.
+TEST(TpeSearch, TrialsThatAreNotKeptAreNotMissed) {
+  const SearchContext context{
+      .space = Space({{.name = "x"}, {.name = "y"}, {.name = "k", .kind = Parameter::Kind::kInteger, .high = 3, .step = 1}}),
+      .directions = {Direction::kMinimize},
+      .seed = 3};
+  const auto trial = [](int64_t i) {
+    const auto at = static_cast<double>(i);
+    const double x = std::fmod(at * 0.6180339887, 1), y = std::fmod(at * 0.7548776662, 1), k = static_cast<double>(i % 4);
+    Trial made{.number = i, .state = TrialState::kComplete, .parameters = {{"x", x}, {"y", y}, {"k", k}}};
+    made.state = i % 11 == 0 ? TrialState::kFailed : i % 7 == 0 ? TrialState::kStopped : TrialState::kComplete;
+    if (made.state == TrialState::kComplete) made.values = {std::abs(x - 0.3) + std::abs(y - 0.6) + k};
+    return made;
+  };
+  const auto expect_near = [](const std::optional<Assignment>& point, double x, double y) {
+    EXPECT_NEAR(point->at("x"), x, 1e-9);
+    EXPECT_NEAR(point->at("y"), y, 1e-9);
+    EXPECT_EQ(point->at("k"), 0);
+  };
+  TpeSearch search({}, context), backwards({}, context);
+  for (int64_t i = 0; i < 1500; ++i) search.observe(trial(i));
+  expect_near(search.suggest(1500), 0.2520261584497045, 0.5776517590747582);
+  expect_near(search.suggest(1501), 0.2457549057202657, 0.5771124091726801);
+  for (int64_t i = 1500; i < 3000; ++i) search.observe(trial(i));
+  expect_near(search.suggest(3000), 0.28466332424936924, 0.6036617480553139);
+  for (int64_t i = 2999; i >= 0; --i) backwards.observe(trial(i));
+  search.observe(trial(5));  // told of again, it counts once
+  EXPECT_EQ(search.suggest(3001), backwards.suggest(3001));
+  expect_near(search.suggest(3001), 0.2878398456002395, 0.5924775992876294);
+}
+
 // What is kept from one suggestion to the next is what a controller that is started again makes anew.
 TEST(TpeSearch, SuggestsTheSameWhenStartedAgain) {
   for (const size_t objectives : {1, 2}) {

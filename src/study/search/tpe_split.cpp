@@ -7,8 +7,6 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostGood = 25;  // of one objective
-
 // Losses by number.
 std::vector<double> weights_by_gain(const std::map<int64_t, double>& losses, double best_of_rest) {
   std::vector<double> weights;
@@ -45,7 +43,22 @@ void TpeSplit::forget(int64_t number) {
 
 int64_t TpeSplit::ended_without(int64_t number) const {
   const bool is_there = places_.contains(number) || fronts_.contains(number);
-  return static_cast<int64_t>(order_.size() + fronts_.size()) - (is_there ? 1 : 0);
+  return static_cast<int64_t>(order_.size() + fronts_.size()) + dropped_ - (is_there ? 1 : 0);
+}
+
+void TpeSplit::drop(int64_t number) {
+  if (places_.contains(number)) ++dropped_;
+  forget(number);
+}
+
+void TpeSplit::note_needed(const std::function<bool(int64_t)>& is_final, std::set<int64_t>& needed) const {
+  // The good ones, the one that is left out, and the first of the rest: nobody overtakes a trial whose outcome is final.
+  constexpr size_t kLookedAt = kMostGood + 2;
+  size_t final = 0;
+  for (auto place = order_.begin(); place != order_.end() && final < kLookedAt; ++place) {
+    needed.insert(place->number);
+    final += is_final(place->number) ? 1 : 0;
+  }
 }
 
 TpeSplit::Good TpeSplit::good_without(int64_t number) {

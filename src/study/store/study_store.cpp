@@ -124,11 +124,10 @@ class StudyStore::Tables {
 
   const Trial& load(int64_t number) { return open_trial(number).trial; }
 
-  void each(const std::function<void(Trial)>& visit) {
-    constexpr size_t kAtOnce = 256;
+  void each(const std::function<void(Trial)>& visit, size_t at_once) {
     const std::vector<int64_t> ids = ids_of_trials(database_, study_);
-    for (size_t begin = 0; begin < ids.size(); begin += kAtOnce) {
-      const size_t end = std::min(begin + kAtOnce, ids.size());
+    for (size_t begin = 0; begin < ids.size(); begin += at_once) {
+      const size_t end = std::min(begin + at_once, ids.size());
       for (StoredTrial& stored : load_trials(database_, study_, {ids[begin], ids[end - 1]})) {
         if (stored.trial.state == TrialState::kPaused) paused_[stored.trial.number] = stored.id;
         visit(std::move(stored.trial));
@@ -251,8 +250,8 @@ std::vector<Trial> StudyStore::load() const {
 Trial StudyStore::load(int64_t number) const {
   return tables_->load(number);
 }
-void StudyStore::each(const std::function<void(Trial)>& visit) const {
-  tables_->each(visit);
+void StudyStore::each(const std::function<void(Trial)>& visit, size_t at_once) const {
+  tables_->each(visit, at_once);
 }
 
 }  // namespace tessera

@@ -43,10 +43,10 @@ class StudyStore {
   void update(const Trial& trial);
   void set_attributes(const nlohmann::json& attributes);  // of the study
 
-  std::vector<Trial> load() const;    // in order of their numbers
-  Trial load(int64_t number) const;   // throws Error where there is none
+  std::vector<Trial> load() const;   // in order of their numbers
+  Trial load(int64_t number) const;  // throws Error where there is none
   // Each trial in the order of their numbers, few of them in memory at a time.
-  void each(const std::function<void(Trial)>& visit) const;
+  void each(const std::function<void(Trial)>& visit, size_t at_once = 256) const;
 
  private:
   class Tables;

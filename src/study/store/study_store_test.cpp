@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -111,6 +112,28 @@ TEST_F(StudyStoreTest, PausedTrialsGoOn) {
     t.state = state;
     store.update(t);
     EXPECT_EQ(StudyStore::open(file()).load().at(0).state, state);
+  }
+}
+
+TEST_F(StudyStoreTest, TrialsAreReadOneByOneAndInTurn) {
+  constexpr int64_t kTrials = 11;
+  StudyStore store = made(), other = made("other");
+  for (int64_t i = 0; i < kTrials; ++i) {
+    Trial t = trial(-1, i % 3 == 0 ? TrialState::kPaused : TrialState::kStopped);
+    t.reports = {{1, 0.5 * static_cast<double>(i)}};
+    store.add(t);
+    if (i % 4 == 0) other.add(trial(-1));
+  }
+  const std::vector<Trial> all = store.load();
+  ASSERT_EQ(std::ssize(all), kTrials);
+  const StudyStore later = StudyStore::open(file(), store.info().name);
+  for (const StudyStore* one : std::array<const StudyStore*, 2>{&store, &later}) {
+    std::vector<Trial> in_turn;
+    one->each([&](Trial t) { in_turn.push_back(std::move(t)); }, 4);
+    EXPECT_EQ(in_turn, all);
+    for (const int64_t number : {int64_t{0}, int64_t{1}, kTrials - 1})
+      EXPECT_EQ(one->load(number), all[static_cast<size_t>(number)]);
+    EXPECT_TRUE(says(error_of([&] { one->load(kTrials); }), "has no trial 11"));
   }
 }
 
