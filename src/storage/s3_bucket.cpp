@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kPartSize = size_t{16} << 20, kMostParts = 10'000;  // the latter as S3 allows
-constexpr int kMostPages = 100'000;                              // of a list: 10^8 names
+constexpr int kMostPages = 100'000;                                  // of a list: 10^8 names
 
 std::string bucket_url(const Place& place, const BucketSettings& settings) {
   if (!settings.endpoint.empty()) return settings.endpoint + "/" + place.bucket + "/";

@@ -107,7 +107,7 @@ void Asha::set_waiting(int64_t number, bool waits) {
 }
 
 void Asha::observe(const Trial& trial) {
-  if (trial.number < 0) return;  // of an earlier study
+  if (trial.number < 0) return;      // of an earlier study
   set_waiting(trial.number, false);  // where it stood
   record(trial);
   set_waiting(trial.number, trial.state == TrialState::kPaused);

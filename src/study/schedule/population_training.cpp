@@ -96,9 +96,8 @@ void PopulationTraining::observe(const Trial& trial) {
   member.parameters = {{0, trial.parameters}};
   for (const Copy& copy : copies_of(trial)) member.parameters[copy.step / config_.interval] = copy.parameters;
   // Nobody asks for a population any more whose trials have all ended.
-  const bool is_over = all_began(index) && std::all_of(population.begin(), population.end(), [](const auto& entry) {
-                         return is_finished(entry.second.state);
-                       });
+  const bool is_over = all_began(index) && std::all_of(population.begin(), population.end(),
+                                                       [](const auto& entry) { return is_finished(entry.second.state); });
   if (is_over) populations_.erase(index);
 }
 
