@@ -68,7 +68,8 @@ def coco(folder, height=32, width=32, polygon=SQUARE, outlines=None, image=None)
         "categories": [{"id": 1, "name": "cell", "supercategory": "cell"}],
     }
     (folder / "instances.json").write_text(json.dumps(content))
-    return ["data.type=coco", f"data.path={folder}", "data.train.images=images", "data.train.masks=instances.json", "data.coco.classes=binary"]
+    return ["data.type=coco", f"data.path={folder}", "data.train.images=images", "data.train.masks=instances.json", "data.coco.classes=binary",
+            "data.val_share=0"]
 
 
 def check_configs(folder):
@@ -98,7 +99,7 @@ def check_coco(folder):
     for side in (20000, 60000, 2**31 - 1, 2**40):
         expect(f"coco_size_{side}", ERROR, ["a.png is 32 x 32", "2 samples, 1 unusable"], usual, *command, *coco(folder / str(side), side, side))
     for i, image in enumerate(({"id": 1, "file_name": "a.png", "height": 0, "width": 32}, {"id": 1, "file_name": "a.png", "height": -1, "width": 32},
-                               {"id": "1", "file_name": "a.png", "height": 32, "width": 32}, {"id": 1, "height": 32, "width": 32})):
+                               {"id": [1], "file_name": "a.png", "height": 32, "width": 32}, {"id": 1, "height": 32, "width": 32})):
         expect(f"coco_entry_{i}", ERROR, ["2 samples, 1 unusable"], usual, *command, *coco(folder / f"entry{i}", image=image))
 
 
