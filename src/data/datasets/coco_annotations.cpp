@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "data/datasets/char_reader.h"
+#include "storage/file_tree.h"
 
 namespace tessera {
 namespace {
