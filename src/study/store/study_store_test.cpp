@@ -27,12 +27,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class StudyStoreTest : public ::testing::Test {
+ public:
+  ~StudyStoreTest() override { fs::remove_all(folder_); }
+
  protected:
   StudyStoreTest() : folder_(fs::temp_directory_path() / fmt::format("study_store_{}", ::getpid())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
-  ~StudyStoreTest() override { fs::remove_all(folder_); }
 
   static Space space() {
     return parse_vary({"optimizer.lr=log:1e-4:1e-1", "model.name=unet,fcn", "train.batch_size=integer:2:8:2",
