@@ -44,7 +44,8 @@ ClassTable make_class_table(const DataConfig& config, std::vector<std::string> n
                   "{} classes; at most {} are possible", names.size(), std::numeric_limits<int16_t>::max());
   ClassTable table;
   table.multi_label = config.labels.multi;
-  table.names = config.classes.empty() ? std::move(names) : config.classes;
+  table.names = config.classes;
+  if (table.names.empty()) table.names = std::move(names);
   for (std::string& name : table.names) name = json_name(name);  // the form in which a checkpoint gives them back
   if (config.palette.empty()) {
     // Classes that overlap have no background among them.

@@ -18,15 +18,17 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class ControllerTest : public ::testing::Test {
+ public:
+  ~ControllerTest() override {
+    set_log_level(LogLevel::kInfo);
+    fs::remove_all(folder_);
+  }
+
  protected:
   ControllerTest() : folder_(fs::temp_directory_path() / fmt::format("controller_{}", ::getpid())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     set_log_level(LogLevel::kError);
-  }
-  ~ControllerTest() override {
-    set_log_level(LogLevel::kInfo);
-    fs::remove_all(folder_);
   }
 
   // Rates are better the nearer they are to 0.1, and all get better with the epochs.

@@ -20,12 +20,14 @@ using State = JobStatus::State;
 
 // Jobs are shell commands, of which each says in its output what its worker is: the shell's parent.
 class WorkerPoolTest : public ::testing::Test {
+ public:
+  ~WorkerPoolTest() override { fs::remove_all(folder_); }
+
  protected:
   WorkerPoolTest() : folder_(fs::temp_directory_path() / fmt::format("worker_pool_{}", ::getpid())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
-  ~WorkerPoolTest() override { fs::remove_all(folder_); }
 
   Job job(const std::string& name, const std::string& command) const {
     return {.name = name,

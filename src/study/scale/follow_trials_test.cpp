@@ -19,12 +19,14 @@ namespace tessera {
 namespace {
 
 class TrialFollowerTest : public ::testing::Test {
+ public:
+  ~TrialFollowerTest() override { fs::remove_all(folder_); }
+
  protected:
   TrialFollowerTest() : folder_(fs::temp_directory_path() / fmt::format("follow_trials_{}", ::getpid())) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
-  ~TrialFollowerTest() override { fs::remove_all(folder_); }
 
   // A training on one rank: a command in the folder of its run.
   ScaleTrial trial(int64_t repeat, const std::string& command) const {

@@ -17,9 +17,11 @@ using testing::message_of;
 
 // The cache in a folder of the test's own; downloads themselves are tested by tests/regression/download.py.
 class WeightCache : public ::testing::Test {
+ public:
+  ~WeightCache() override { ::unsetenv("TESSERA_CACHE"); }
+
  protected:
   WeightCache() { ::setenv("TESSERA_CACHE", (folder_ / "cache").c_str(), 1); }
-  ~WeightCache() override { ::unsetenv("TESSERA_CACHE"); }
 
   testing::TempFolder folder_;
 };
